@@ -389,8 +389,7 @@ class Walk {
       cannot_replay(i, request.error().message());
       return std::optional<Replayed>();
     }
-    OPDUMP_TRY(const std::string reply, options_.replay(std::move(*request)));
-    OPDUMP_TRY(Replayed replayed, parse_replayed(reply));
+    OPDUMP_TRY(Replayed replayed, run_again(options_.replay, std::move(*request)));
     if (!replayed.is_done && !replayed.is_random) {
       cannot_replay(i, replayed.reason);
       return std::optional<Replayed>();
@@ -444,8 +443,7 @@ class Walk {
     if (replayed_singles_ >= options_.limit / 4) return ok();  // a layer that one run computes in many steps
     const auto request = make_request(op.golden.get(), op.actual.get());
     if (!request || answer_.replayed >= options_.limit) return ok();  // which says nothing about it
-    OPDUMP_TRY(const std::string reply, options_.replay(*request));
-    OPDUMP_TRY(const Replayed replayed, parse_replayed(reply));
+    OPDUMP_TRY(const Replayed replayed, run_again(options_.replay, *request));
     if (!replayed.is_done) return ok();
     ++answer_.replayed;
     ++replayed_singles_;

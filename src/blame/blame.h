@@ -16,8 +16,7 @@ namespace opdump::blame {
 
 struct BlameOptions {
   compare::CompareOptions compare;
-  // Answers a request of blame/request.h.
-  std::function<Result<std::string>(std::string request)> replay;
+  Replay replay;
   // Is given requests that `replay` will probably be asked, so that it can work ahead; may be empty.
   std::function<void(const Upcoming& expected)> expect;
   std::uint64_t limit = 20'000;  // of operators that are run again

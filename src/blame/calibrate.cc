@@ -7,9 +7,7 @@
 
 namespace opdump::blame {
 
-Result<> calibrate(const dump::DumpSet& dump,
-                   const std::function<Result<std::string>(std::string request)>& replay,
-                   Calibrated& calibrated) {
+Result<> calibrate(const dump::DumpSet& dump, const Replay& replay, Calibrated& calibrated) {
   const dump::Runs& runs = dump.runs();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const dump::OperatorRun run = runs[i];

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 
 #include "base/result.h"
+#include "blame/request.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::blame {
@@ -18,8 +18,6 @@ struct Calibrated {
 
 // Runs every operator of a dump again and lets the worker, which `replay` asks, remember the errors. Errors:
 // those of `replay`.
-Result<> calibrate(const dump::DumpSet& dump,
-                   const std::function<Result<std::string>(std::string request)>& replay,
-                   Calibrated& calibrated);
+Result<> calibrate(const dump::DumpSet& dump, const Replay& replay, Calibrated& calibrated);
 
 }  // namespace opdump::blame

@@ -16,7 +16,6 @@ namespace opdump::blame {
 namespace {
 
 using compare::OperatorComparison;
-using Replay = std::function<Result<std::string>(std::string request)>;
 
 constexpr std::size_t kMaxChain = 6;
 
@@ -30,8 +29,7 @@ Result<std::string> describe_shares(const OperatorComparison& op, const Replay& 
   const auto request = differing > 1 ? make_request(op.golden.get(), op.actual.get(), {.shares = true})
                                      : Error(Code::unsupported, "");
   if (!request) return std::string();
-  OPDUMP_TRY(const std::string reply, replay(*request));
-  OPDUMP_TRY(Replayed replayed, parse_replayed(reply));
+  OPDUMP_TRY(Replayed replayed, run_again(replay, *request));
   if (!replayed.is_done) return std::string();
   std::ranges::stable_sort(replayed.shares, std::greater(),
                            [](const auto& of) { return std::abs(of.second); });

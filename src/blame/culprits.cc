@@ -70,9 +70,7 @@ std::optional<Without> without_of(const Finding& finding) {
 }  // namespace
 
 Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorComparison> suspects,
-                       const std::set<std::uint32_t>& read,
-                       const std::function<Result<std::string>(std::string request)>& replay,
-                       std::uint64_t limit) {
+                       const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit) {
   merge_findings(answer.findings);
   std::vector<FaultyOperator> culprits;
   std::vector<Finding*> ranked;
@@ -102,11 +100,15 @@ Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorCom
     is_end.push_back(!read.contains(static_cast<std::uint32_t>(i)));
   for (FaultyOperator& culprit : culprits)
     for (std::size_t& execution : culprit.executions) execution -= first;
-  OPDUMP_TRY(const Removal removal,
-             measure_removal(suspects.subspan(first), is_end, culprits, replay, limit));
-  for (std::size_t i = 0; i < culprits.size(); ++i) ranked[i]->removes = removal.shares[i];
-  answer.removed = removal.together;
-  if (!removal.is_whole)
+  const auto removal = measure_removal(suspects.subspan(first), is_end, culprits, replay, limit);
+  if (!removal && removal.error().code() == Code::internal) {
+    answer.notes.push_back("culprits are in the order of execution: " + removal.error().message());
+    return ok();
+  }
+  if (!removal) return removal.error();
+  for (std::size_t i = 0; i < culprits.size(); ++i) ranked[i]->removes = removal->shares[i];
+  answer.removed = removal->together;
+  if (!removal->is_whole)
     answer.notes.push_back(
         "culprits are ranked by the error some operators later, not at the end, which takes too long");
   return ok();

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <span>
 #include <string>
 
 #include "base/result.h"
 #include "blame/answer.h"
+#include "blame/request.h"
 
 namespace opdump::blame {
 
@@ -16,8 +16,6 @@ namespace opdump::blame {
 // culprits. `suspects`: the operators that differ, in order of execution; `read`: those whose outputs another
 // one reads.
 Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorComparison> suspects,
-                       const std::set<std::uint32_t>& read,
-                       const std::function<Result<std::string>(std::string request)>& replay,
-                       std::uint64_t limit);
+                       const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit);
 
 }  // namespace opdump::blame

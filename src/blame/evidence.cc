@@ -161,6 +161,15 @@ Result<Replayed> parse_replayed(std::string_view text) {
   }
 }
 
+Result<Replayed> run_again(const Replay& replay, std::string request) {
+  const auto reply = replay(std::move(request));
+  if (reply) return parse_replayed(*reply);
+  if (reply.error().code() != Code::internal) return reply.error();
+  Replayed replayed;
+  replayed.reason = reply.error().message() + ": out of memory?";
+  return replayed;
+}
+
 Result<> parse_acknowledged(std::string_view text) {
   const json reply = parse_json(text);
   if (!reply.is_object()) return Error(Code::internal, "an answer of the replay is no JSON object");

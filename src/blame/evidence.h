@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "blame/request.h"
 
 namespace opdump::blame {
 
@@ -59,6 +60,9 @@ struct Replayed {
 
 // An answer of the worker. Errors: internal -- it is not in the form that we know.
 Result<Replayed> parse_replayed(std::string_view json);
+// The answer to a request about an operator. If it ends the worker, it is one that cannot be run again.
+// Errors: the others of `replay`; internal -- an answer is not in the form that we know.
+Result<Replayed> run_again(const Replay& replay, std::string request);
 // One to a request for the worker itself. Errors: config -- it could not; internal.
 Result<> parse_acknowledged(std::string_view json);
 

@@ -145,4 +145,20 @@ TEST(Evidence, RepliesOfAnotherFormAreErrors) {
 }
 
 }  // namespace
+TEST(RunAgain, AnOperatorThatEndsTheWorkerCannotBeRunAgain) {
+  const auto ended =
+      run_again([](std::string) { return Error(Code::internal, "python3 ended before it answered"); }, "{}");
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(ended->is_done || ended->is_random);
+  EXPECT_EQ(ended->reason, "python3 ended before it answered: out of memory?");
+
+  const auto refused = run_again([](std::string) { return Error(Code::usage, "no torch"); }, "{}");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::usage);
+
+  const auto done = run_again([](std::string request) { return request; }, R"({"ok":true,"sides":{}})");
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(done->is_done);
+}
+
 }  // namespace opdump::blame

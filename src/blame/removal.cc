@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostRemoved = 1 << 25;  // in tensors of operators that
 class Follower {
  public:
   Follower(std::span<const OperatorComparison> operators, const std::vector<bool>& is_end,
-           const std::function<Result<std::string>(std::string request)>& replay)
+           const Replay& replay)
       : operators_(operators), is_end_(is_end), replay_(replay) {}
 
   // The share of the final error that is gone without some culprits.
@@ -61,15 +61,14 @@ class Follower {
 
   std::span<const OperatorComparison> operators_;
   const std::vector<bool>& is_end_;
-  const std::function<Result<std::string>(std::string request)>& replay_;
+  const Replay& replay_;
 };
 
 }  // namespace
 
 Result<Removal> measure_removal(std::span<const OperatorComparison> operators,
                                 const std::vector<bool>& is_end, std::span<const FaultyOperator> culprits,
-                                const std::function<Result<std::string>(std::string request)>& replay,
-                                std::uint64_t limit) {
+                                const Replay& replay, std::uint64_t limit) {
   Removal removal;
   std::size_t most = limit / (culprits.size() + 1);
   std::uint64_t elements = 0;

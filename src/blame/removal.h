@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,7 +33,6 @@ struct Removal {
 // them.
 Result<Removal> measure_removal(std::span<const compare::OperatorComparison> operators,
                                 const std::vector<bool>& is_end, std::span<const FaultyOperator> culprits,
-                                const std::function<Result<std::string>(std::string request)>& replay,
-                                std::uint64_t limit);
+                                const Replay& replay, std::uint64_t limit);
 
 }  // namespace opdump::blame

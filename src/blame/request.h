@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ bool execute_different_functions(const dump::OperatorRun& golden, const dump::Op
 // unsupported -- the dump lacks what is needed; the message is the reason: "its inputs are not in the dump".
 Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual,
                                  const Question& question = {});
+
+// Answers a request. Errors: those of the worker; internal -- it ended instead of an answer, and what it
+// remembered is gone. The next request may be answered again.
+using Replay = std::function<Result<std::string>(std::string request)>;
 
 // A request that will probably be made, and what says how long it takes.
 struct Upcoming {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -23,6 +24,7 @@ namespace {
 // operators may follow.
 constexpr std::uint64_t kPatientElements = 1 << 24, kPatientFollowers = 200;
 constexpr std::size_t kMaxWorkers = 4;  // each needs some hundred megabytes
+constexpr int kMaxRestarts = 8;         // of each, which an operator has ended
 
 // Empty if another program recorded it. It is only said, and never started: a dump may come from anywhere.
 std::string python_of(const dump::DumpSet& dump) {
@@ -39,16 +41,20 @@ std::size_t most_workers() { return std::min<std::size_t>(worker_count(0), kMaxW
 
 }  // namespace
 
-// One process and the thread that talks to it.
+// One process and the thread that talks to it. A process that an operator ends is followed by another one.
 class ReplayWorkers::Worker {
  public:
-  explicit Worker(LineServer server) : server_(std::move(server)), thread_([this] { work(); }) {}
+  Worker(LineServer server, std::vector<std::string> command, std::string limits)
+      : server_(std::move(server)),
+        command_(std::move(command)),
+        limits_(std::move(limits)),
+        thread_([this] { work(); }) {}
   ~Worker() {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
+      server_->kill();
     }
-    server_.kill();
     wake_.notify_one();
     thread_.join();
   }
@@ -74,13 +80,31 @@ class ReplayWorkers::Worker {
       Request request = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
-      request.second.set_value(server_.ask(std::move(request.first)));
+      auto answer = server_->ask(std::move(request.first));
       lock.lock();
+      if (answer)
+        has_answered_ = true;
+      else if (!stopping_ && has_answered_ && restarts_++ < kMaxRestarts)
+        restart();
+      request.second.set_value(std::move(answer));
     }
   }
 
-  LineServer server_;  // of the thread
-  std::mutex mutex_;   // guards the next two
+  void restart() {
+    auto fresh = LineServer::start(command_);
+    if (!fresh) return;
+    server_->kill();  // it is waited for
+    server_.emplace(std::move(*fresh));
+    if (!limits_.empty())
+      waiting_.emplace_front(blame::make_limits_request(limits_), std::promise<Result<std::string>>());
+  }
+
+  std::optional<LineServer> server_;  // never empty; replaced by the thread, under the mutex
+  const std::vector<std::string> command_;
+  const std::string limits_;
+  bool has_answered_ = false;  // of the thread, as the next one
+  int restarts_ = 0;
+  std::mutex mutex_;  // guards the next two
   std::deque<Request> waiting_;
   bool stopping_ = false;
   std::condition_variable wake_;
@@ -98,8 +122,9 @@ ReplayWorkers::~ReplayWorkers() = default;
 
 Result<> ReplayWorkers::start() {
   OPDUMP_TRY(const auto package, find_python_package());
-  OPDUMP_TRY(LineServer server, LineServer::start({python_, "-B", (package / "opdump/_replay.py").string()}));
-  workers_.push_back(std::make_unique<Worker>(std::move(server)));
+  const std::vector<std::string> command{python_, "-B", (package / "opdump/_replay.py").string()};
+  OPDUMP_TRY(LineServer server, LineServer::start(command));
+  workers_.push_back(std::make_unique<Worker>(std::move(server), command, limits_));
   if (limits_.empty()) return ok();
   Answer answer = workers_.back()->begin(blame::make_limits_request(limits_));
   if (workers_.size() == 1) limits_read_ = std::move(answer);
@@ -144,7 +169,11 @@ Result<std::string> ReplayWorkers::ask(std::string request) {
     OPDUMP_TRY(const std::string reply, wait(std::move(limits_read_)));
     if (const auto done = blame::parse_acknowledged(reply); !done) return done.error();
   }
-  if (const auto expected = expected_.extract(request)) return wait(std::move(expected.mapped()));
+  if (auto expected = expected_.extract(request)) {
+    auto answer = wait(std::move(expected.mapped()));
+    const bool has_ended = !answer && answer.error().code() == Code::internal;
+    if (!has_ended || workers_.size() == 1) return answer;  // else: by itself, with more memory
+  }
   return wait(workers_.front()->begin(std::move(request)));
 }
 
