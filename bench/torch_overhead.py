@@ -76,7 +76,7 @@ def tiny():
     return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), torch.randn(4, 8), torch.randint(2, (4,)), 2000
 
 
-def train(model_name, turns):
+def train(model_name, turns, note_step=lambda: None):
     """The wall and the processor time of each step; so many turns of as many steps as the model is given."""
     import torch
 
@@ -90,6 +90,7 @@ def train(model_name, turns):
         torch.nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
         times.append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
+        note_step()
     return times
 
 
@@ -140,13 +141,24 @@ VARIANTS = {
 }
 
 
+def plain_environment():
+    return {k: v for k, v in os.environ.items() if k not in ("MINDSPORE_DUMP_CONFIG", "OPDUMP_CONFIG")}
+
+
+def recorded_environment(directory, build, **settings):
+    return {**plain_environment(), "OPDUMP_CONFIG": str(config(directory, **settings)),
+            "PYTHONPATH": f"{build}/python/opdump/inject:{build}/python"}
+
+
+def tens():
+    """The iterations of the second ten steps, the fourth, and so on."""
+    return "|".join(f"{first}-{first + TEN - 1}" for first in range(TEN, 10000, 2 * TEN))
+
+
 def run_child(arguments, settings, build):
     """The last line that it prints."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as directory:
-        environment = {k: v for k, v in os.environ.items() if k not in ("MINDSPORE_DUMP_CONFIG", "OPDUMP_CONFIG")}
-        if settings is not None:
-            environment["OPDUMP_CONFIG"] = str(config(directory, **settings))
-            environment["PYTHONPATH"] = f"{build}/python/opdump/inject:{build}/python"
+        environment = plain_environment() if settings is None else recorded_environment(directory, build, **settings)
         run = subprocess.run([sys.executable, __file__, *arguments], env=environment, capture_output=True, text=True)
         shutil.rmtree(f"{directory}/dump", ignore_errors=True)
         if run.returncode:
@@ -155,8 +167,7 @@ def run_child(arguments, settings, build):
 
 
 def measure_alternating(model, variant, build):
-    tens = "|".join(f"{first}-{first + TEN - 1}" for first in range(TEN, 10000, 2 * TEN))
-    line = run_child(["--child", model, "--alternate"], {**VARIANTS[variant], "iteration": tens}, build)
+    line = run_child(["--child", model, "--alternate"], {**VARIANTS[variant], "iteration": tens()}, build)
     print(f"{model:12} {variant:16} {line}", flush=True)
 
 

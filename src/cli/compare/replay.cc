@@ -44,10 +44,11 @@ std::size_t most_workers() { return std::min<std::size_t>(worker_count(0), kMaxW
 // One process and the thread that talks to it. A process that an operator ends is followed by another one.
 class ReplayWorkers::Worker {
  public:
-  Worker(LineServer server, std::vector<std::string> command, std::string limits)
+  // `greeting`: the request that each process gets first.
+  Worker(LineServer server, std::vector<std::string> command, std::string greeting)
       : server_(std::move(server)),
         command_(std::move(command)),
-        limits_(std::move(limits)),
+        greeting_(std::move(greeting)),
         thread_([this] { work(); }) {}
   ~Worker() {
     {
@@ -95,13 +96,12 @@ class ReplayWorkers::Worker {
     if (!fresh) return;
     server_->kill();  // it is waited for
     server_.emplace(std::move(*fresh));
-    if (!limits_.empty())
-      waiting_.emplace_front(blame::make_limits_request(limits_), std::promise<Result<std::string>>());
+    waiting_.emplace_front(greeting_, std::promise<Result<std::string>>());
   }
 
   std::optional<LineServer> server_;  // never empty; replaced by the thread, under the mutex
   const std::vector<std::string> command_;
-  const std::string limits_;
+  const std::string greeting_;
   bool has_answered_ = false;  // of the thread, as the next one
   int restarts_ = 0;
   std::mutex mutex_;  // guards the next two
@@ -124,10 +124,11 @@ Result<> ReplayWorkers::start() {
   OPDUMP_TRY(const auto package, find_python_package());
   const std::vector<std::string> command{python_, "-B", (package / "opdump/_replay.py").string()};
   OPDUMP_TRY(LineServer server, LineServer::start(command));
-  workers_.push_back(std::make_unique<Worker>(std::move(server), command, limits_));
-  if (limits_.empty()) return ok();
-  Answer answer = workers_.back()->begin(blame::make_limits_request(limits_));
-  if (workers_.size() == 1) limits_read_ = std::move(answer);
+  const std::string greeting =
+      limits_.empty() ? blame::make_forget_request() : blame::make_limits_request(limits_);
+  workers_.push_back(std::make_unique<Worker>(std::move(server), command, greeting));
+  Answer answer = workers_.back()->begin(greeting);
+  if (workers_.size() == 1) greeted_ = std::move(answer);
   return ok();
 }
 
@@ -152,10 +153,12 @@ void ReplayWorkers::expect(const blame::Upcoming& expected) {
   expected_.emplace(expected.request, worker.begin(expected.request));
 }
 
-Result<std::string> ReplayWorkers::wait(Answer answer) {
-  auto done = answer.get();
-  const bool is_first = !std::exchange(has_answer_, true);
-  if (done || !is_first || done.error().code() != Code::internal) return done;
+// Looks at the answer to the greeting.
+Result<> ReplayWorkers::check_python() {
+  if (!greeted_.valid()) return ok();
+  const auto reply = greeted_.get();
+  if (reply) return blame::parse_acknowledged(*reply);
+  if (reply.error().code() != Code::internal) return reply.error();
   return Error(Code::usage,
                python_ + " cannot run operators again (does it have torch?); --python names another one" +
                    (recorded_with_.empty() || recorded_with_ == python_
@@ -165,16 +168,13 @@ Result<std::string> ReplayWorkers::wait(Answer answer) {
 
 Result<std::string> ReplayWorkers::ask(std::string request) {
   if (workers_.empty()) OPDUMP_CHECK_OK(start());
-  if (limits_read_.valid()) {
-    OPDUMP_TRY(const std::string reply, wait(std::move(limits_read_)));
-    if (const auto done = blame::parse_acknowledged(reply); !done) return done.error();
-  }
+  OPDUMP_CHECK_OK(check_python());
   if (auto expected = expected_.extract(request)) {
-    auto answer = wait(std::move(expected.mapped()));
+    auto answer = expected.mapped().get();
     const bool has_ended = !answer && answer.error().code() == Code::internal;
     if (!has_ended || workers_.size() == 1) return answer;  // else: by itself, with more memory
   }
-  return wait(workers_.front()->begin(std::move(request)));
+  return workers_.front()->begin(std::move(request)).get();
 }
 
 }  // namespace opdump::cli

@@ -39,14 +39,13 @@ class ReplayWorkers {
   class Worker;
   using Answer = std::future<Result<std::string>>;
   Result<> start();
-  Result<std::string> wait(Answer answer);
+  Result<> check_python();
   std::string python_, limits_, recorded_with_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unordered_map<std::string, Answer> expected_;                   // by request
   std::uint64_t expected_elements_ = 0;                                // so far
   std::unordered_map<std::string, std::vector<std::uint64_t>> given_;  // elements, by function and worker
-  Answer limits_read_;  // of the first worker, until it is looked at
-  bool has_answer_ = false;
+  Answer greeted_;           // of the first worker, until it is looked at
   bool is_refused_ = false;  // a further worker could not be started
 };
 
