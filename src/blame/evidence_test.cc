@@ -144,7 +144,6 @@ TEST(Evidence, RepliesOfAnotherFormAreErrors) {
     EXPECT_FALSE(parse_replayed(text)) << text;
 }
 
-}  // namespace
 TEST(RunAgain, AnOperatorThatEndsTheWorkerCannotBeRunAgain) {
   const auto ended =
       run_again([](std::string) { return Error(Code::internal, "python3 ended before it answered"); }, "{}");
@@ -161,4 +160,5 @@ TEST(RunAgain, AnOperatorThatEndsTheWorkerCannotBeRunAgain) {
   EXPECT_TRUE(done->is_done);
 }
 
+}  // namespace
 }  // namespace opdump::blame
