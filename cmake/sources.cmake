@@ -410,6 +410,8 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/differences.cc
   blame/dummy_data.cc
   blame/evidence.cc
+  blame/gains/gain_search.cc
+  blame/gains/gains.cc
   blame/origin.cc
   blame/precision.cc
   blame/removal.cc
@@ -420,6 +422,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
 set(OPDUMP_TESTS_blame
   blame/dummy_data_test.cc
   blame/evidence_test.cc
+  blame/gains/gains_test.cc
   blame/request_test.cc
 )
 # Results in SQLite, and what is made of them.

@@ -51,12 +51,14 @@ class Bench:
         self.room.cleanup()
 
     def calibrate(self) -> None:
-        dumps = []
-        for number, job in enumerate(bench.calibrating(random.Random(self.a.seed))):
-            dumps.append(str(self.root / str(number)))
-            self.record({**job, "out": dumps[-1]})
-        subprocess.run([self.opdump, "blame", "--calibrate", *dumps, "--limits", self.a.calibrate, "--python", HERE / "warm.py"],
-                       check=True, env=self.environment)
+        for case in bench.calibrating(self.a.benign, random.Random(self.a.seed)):
+            dumps = [str(self.root / side) for side in ("reference", "actual")]
+            for side, dump in zip(("reference", "actual"), dumps):
+                self.record({**case[side], "out": dump})
+            subprocess.run([self.opdump, "blame", "--calibrate", *dumps, "--limits", self.a.calibrate, "--python", HERE / "warm.py"],
+                           check=True, env=self.environment)
+            for dump in dumps:
+                shutil.rmtree(dump)
 
     # ---- One pair.
 

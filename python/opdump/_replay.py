@@ -505,9 +505,9 @@ def _forget() -> dict[str, Any]:
     return {"ok": True}
 
 
-def _write_limits(path: str) -> dict[str, Any]:
+def _write_limits(path: str, gains: rounding.Gains) -> dict[str, Any]:
     try:
-        calibration.write(path)
+        calibration.write(path, gains)
     except (OSError, ValueError) as error:
         return {"ok": False, "reason": str(error)}
     return {"ok": True}
@@ -531,7 +531,9 @@ def _reply(request: dict[str, Any]) -> dict[str, Any]:
     if "script" in request:
         return _write_script(request)
     if "write_limits" in request:
-        return _write_limits(request["write_limits"])
+        return _write_limits(request["write_limits"], request.get("gains", {}))
+    if "gains" in request:
+        return {"ok": True, "gains": limits.gains}
     if "limits" in request:
         return _set_limits(request["limits"])
     return _forget() if "forget" in request else answer(request)

@@ -41,6 +41,9 @@ _SUMS = frozenset(
 
 Tensors = dict[int, torch.Tensor]
 Outputs = list[Optional[torch.Tensor]]
+Gains = dict[str, dict[str, dict[str, dict[str, Any]]]]  # what of, type of numbers, kind of operator: "runs", "whole", "peak"
+
+_LARGEST_GAINS = 8  # as kLargest of src/blame/gains/gains.h
 
 
 class Limits:
@@ -54,8 +57,11 @@ class Limits:
 
     def __init__(self, own: str = "") -> None:
         self._measured: dict[str, dict[str, list[float]]] = {}
+        self.gains: Gains = {}
         for path in (pathlib.Path(__file__).with_name("blame_limits.json"), *([pathlib.Path(own)] if own else [])):
-            for dtype, operators in read_limits(path).items():
+            limits, gains = read_limits(path)
+            merge_gains(self.gains, gains)
+            for dtype, operators in limits.items():
                 for operator, of in operators.items():
                     known = self._measured.setdefault(dtype, {}).get(operator, [0.0, 0.0, 0.0, 0])
                     self._measured[dtype][operator] = [max(a, b) for a, b in zip(known, of)]
@@ -70,14 +76,42 @@ class Limits:
         return {"limits": limits, "certain": [4 * max(x, d) for x, d in zip(limits, usual)]}
 
 
-def read_limits(path: pathlib.Path) -> dict[str, dict[str, list[float]]]:
-    """Raises ValueError if it is not such a file."""
+def read_limits(path: pathlib.Path) -> tuple[dict[str, dict[str, list[float]]], Gains]:
+    """Raises ValueError if it is not such a file. One of an older opdump has no gains."""
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
-        return {dtype: {operator: [float(of[key]) for key in ("r", "rho", "alpha", "runs")] for operator, of in operators.items()}
-                for dtype, operators in read["limits"].items()}
+        limits = {dtype: {operator: [float(of[key]) for key in ("r", "rho", "alpha", "runs")] for operator, of in operators.items()}
+                  for dtype, operators in read["limits"].items()}
+        gains: Gains = {}
+        merge_gains(gains, read.get("gains", {}))
+        return limits, gains
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path}: no limits of opdump blame: {type(error).__name__}: {error}") from None
+
+
+def merge_gains(gains: Gains, others: Gains) -> None:
+    """Adds samples of src/blame/gains/gains.h: of each kind of operator the number, and the largest ones."""
+    for of, types in others.items():
+        for dtype, kinds in types.items():
+            for kind, other in kinds.items():
+                known = gains.setdefault(of, {}).setdefault(dtype, {}).setdefault(kind, {"runs": 0, "whole": [], "peak": []})
+                known["runs"] += int(other["runs"])
+                for key in ("whole", "peak"):
+                    known[key] = sorted((float(x) for x in known[key] + other[key]), reverse=True)[:_LARGEST_GAINS]
+
+
+def _format_gains(gains: Gains) -> str:
+    """A line for each kind of operator."""
+    def numbers(values: list[float]) -> str:
+        return "[" + ", ".join(f"{x:.3g}" for x in values) + "]"
+
+    def row(kind: str, of: dict[str, Any]) -> str:
+        return f'  {json.dumps(kind)}: {{"runs": {of["runs"]}, "whole": {numbers(of["whole"])}, "peak": {numbers(of["peak"])}}}'
+
+    return ",\n".join(
+        f'"{of}": {{\n' + ",\n".join(
+            f'"{dtype}": {{\n' + ",\n".join(row(*item) for item in sorted(kinds.items())) + "\n}" for dtype, kinds in sorted(types.items()))
+        + "\n}" for of, types in sorted(gains.items()))
 
 
 class Calibration:
@@ -93,9 +127,10 @@ class Calibration:
                 self._seen.setdefault((types[int(index)], operator), []).append(
                     (of["r"], of["rho"], of["alpha"] if of["alpha"] > 8 * of["chance"] else 0.0))
 
-    def write(self, path: str) -> None:
+    def write(self, path: str, gains: Gains) -> None:
         """Adds to what the file has: the larger limits stay."""
-        limits = read_limits(pathlib.Path(path)) if os.path.exists(path) else {}
+        limits, all_gains = read_limits(pathlib.Path(path)) if os.path.exists(path) else ({}, {})
+        merge_gains(all_gains, gains)
         for (dtype, operator), seen in self._seen.items():
             new = [3 * _percentile([of[i] for of in seen if math.isfinite(of[i])]) for i in range(3)]
             old = limits.setdefault(dtype, {}).get(operator, [0.0, 0.0, 0.0, 0])
@@ -103,7 +138,7 @@ class Calibration:
         rows = [f'"{dtype}": {{\n' + ",\n".join(
             f'  {json.dumps(operator)}: {{"r": {of[0]:.4g}, "rho": {of[1]:.4g}, "alpha": {of[2]:.4g}, "runs": {int(of[3])}}}'
             for operator, of in sorted(operators.items())) + "\n}" for dtype, operators in sorted(limits.items())]
-        text = '{"schema_version": 1, "limits": {\n' + ",\n".join(rows) + "\n}}\n"
+        text = '{"schema_version": 1, "limits": {\n' + ",\n".join(rows) + '\n}, "gains": {\n' + _format_gains(all_gains) + "\n}}\n"
         temporary = path + ".new"
         with open(temporary, "w", encoding="utf-8") as f:
             f.write(text)

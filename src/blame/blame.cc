@@ -17,6 +17,7 @@
 #include "blame/culprits.h"
 #include "blame/differences.h"
 #include "blame/dummy_data.h"
+#include "blame/gains/gain_search.h"
 #include "blame/origin.h"
 #include "blame/precision.h"
 #include "blame/request.h"
@@ -26,6 +27,7 @@
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/runs/environment.h"
 #include "compare/sharded/pair_shards.h"
 
 namespace opdump::blame {
@@ -47,7 +49,11 @@ constexpr std::size_t kMaxFurther = 100;       // operators that are run again a
 class Walk {
  public:
   Walk(const dump::DumpSet& golden, const dump::DumpSet& actual, const BlameOptions& options)
-      : golden_(golden), actual_(actual), options_(options), copies_(actual.runs()) {}
+      : golden_(golden),
+        actual_(actual),
+        options_(options),
+        gains_(!compare::describe_environments(golden, actual)),
+        copies_(actual.runs()) {}
 
   Result<BlameAnswer> walk(compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(collect(comparison));
@@ -76,7 +82,9 @@ class Walk {
       if (op.is_alone || op.verdict == Verdict::skipped) return;
       const bool has_output = differs(op, model::Side::output);
       answer_.differing += has_output || op.verdict == Verdict::rounding;
-      if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return note_equal(op);
+      const bool enlarges = gains_.add(op, static_cast<std::uint32_t>(suspects_.size()));
+      if (!has_output && !enlarges && !differs(op, model::Side::input) && is_paired(op))
+        return note_equal(op);
       if (suspects_.size() < kMaxSuspects)
         suspects_.push_back(op);
       else
@@ -116,7 +124,15 @@ class Walk {
     const OperatorComparison& op = suspects_[i];
     if (!is_paired(op)) return examine_single(i);
     if (differs(op, model::Side::output)) OPDUMP_CHECK_OK(examine_outputs(i));
+    OPDUMP_CHECK_OK(examine_gains(i));
     note_outputs(i);
+    return ok();
+  }
+
+  Result<> examine_gains(std::uint32_t i) {
+    if (!gains_.applies() || !answer_.findings.empty()) return ok();  // which explain what follows
+    OPDUMP_TRY(const auto found, gains_.look(suspects_, i, before_equal_, options_.replay));
+    if (found) add(found->place, found->cause, Confidence::suspect, found->slot, found->why);
     return ok();
   }
 
@@ -346,7 +362,9 @@ class Walk {
   void cannot_replay(std::uint32_t i, const std::string& reason) {
     ++reasons_[reason];
     const OperatorComparison& op = suspects_[i];
-    if (certain_ > 0 || op.verdict != Verdict::own_error || differs(op, model::Side::input)) return;
+    if (certain_ > 0 || gains_.applies() || op.verdict != Verdict::own_error ||
+        differs(op, model::Side::input))
+      return;
     const bool has_inputs = std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
       return compare::side_of(slot) == model::Side::input && slot.verdict == Verdict::match;
     });
@@ -404,15 +422,6 @@ class Walk {
     // Another machine rounds random numbers otherwise; another seed gives others.
     if (!differs(op, model::Side::input) && distance_of(op) > kLargestRounding)
       add(i, Cause::random, Confidence::suspect, output_name(op), why_random(op)).weight = 1;
-  }
-
-  static std::string why_random(const OperatorComparison& op) {
-    const std::string generator =
-        compare::find_state_difference(op.golden->form.get(), op.actual->form.get()).generator;
-    if (!generator.empty()) return "it is random, and " + generator;
-    return compare::draw_the_same(op.golden->form.get(), op.actual->form.get())
-               ? "it is random, and the generators of both runs are in the same state"
-               : "it is random: another seed?";
   }
 
   void blame_error(std::uint32_t i, const Replayed& replayed) {
@@ -563,6 +572,7 @@ class Walk {
   std::uint64_t replayed_singles_ = 0;
   // Of singles of actual, the first that made what an operator of both runs reads, which differs by much.
   std::optional<std::uint32_t> feeder_;
+  GainSearch gains_;
   std::map<std::uint32_t, std::string> rewired_;  // that read what another operator made, with a text
   Copies copies_;
   ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_

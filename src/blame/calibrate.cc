@@ -4,8 +4,20 @@
 
 #include "blame/evidence.h"
 #include "blame/request.h"
+#include "compare/compare.h"
 
 namespace opdump::blame {
+
+Result<> calibrate_gains(const dump::DumpSet& golden, const dump::DumpSet& actual, GainTable& gains) {
+  GainMeter by_outputs(GainSource::outputs), by_statistics(GainSource::statistics);
+  compare::CompareOptions options;
+  options.take = [&](const compare::OperatorComparison& op) {
+    for (GainMeter* meter : {&by_outputs, &by_statistics})
+      for (const Gain& gain : meter->measure(op)) gains.add(op.run().type, gain);
+  };
+  OPDUMP_TRY([[maybe_unused]] const auto comparison, compare::compare_dumps(golden, actual, options));
+  return ok();
+}
 
 Result<> calibrate(const dump::DumpSet& dump, const Replay& replay, Calibrated& calibrated) {
   const dump::Runs& runs = dump.runs();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "blame/gains/gains.h"
 #include "blame/request.h"
 #include "dump/read/dump_set.h"
 
@@ -15,6 +16,10 @@ struct Calibrated {
   std::uint64_t operators = 0;                    // that were run again
   std::map<std::string, std::uint64_t> left_out;  // reasons, with the number of operators
 };
+
+// Adds by how much operators enlarge differences of two runs without a fault, which have tensors: as if they
+// had only outputs, and as if they had only statistics. Errors: those of compare_dumps.
+Result<> calibrate_gains(const dump::DumpSet& golden, const dump::DumpSet& actual, GainTable& gains);
 
 // Runs every operator of a dump again and lets the worker, which `replay` asks, remember the errors. Errors:
 // those of `replay`.

@@ -69,6 +69,15 @@ bool makes_beyond_rounding(const OperatorComparison& op) {
   });
 }
 
+std::string why_random(const OperatorComparison& op) {
+  const std::string generator =
+      compare::find_state_difference(op.golden->form.get(), op.actual->form.get()).generator;
+  if (!generator.empty()) return "it is random, and " + generator;
+  return compare::draw_the_same(op.golden->form.get(), op.actual->form.get())
+             ? "it is random, and the generators of both runs are in the same state"
+             : "it is random: another seed?";
+}
+
 bool is_rounded(const SlotComparison& slot) {
   const model::DType golden = slot.golden->dtype, actual = slot.actual->dtype;
   if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "compare/comparison.h"
@@ -43,6 +44,9 @@ bool is_beyond_rounding(const compare::SlotComparison& slot);
 
 // The same of any output.
 bool makes_beyond_rounding(const compare::OperatorComparison& op);
+
+// Of a random operator with outputs that differ: by what.
+std::string why_random(const compare::OperatorComparison& op);
 
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const compare::SlotComparison& slot);

@@ -109,7 +109,11 @@ Result<std::string> make_request(const dump::OperatorRun* golden, const dump::Op
 
 std::string make_limits_request(const std::string& path) { return json_text(json{{"limits", path}}); }
 
-std::string make_write_request(const std::string& path) { return json_text(json{{"write_limits", path}}); }
+std::string make_write_request(const std::string& path, const std::string& gains) {
+  return R"({"write_limits":)" + json_text(json(path)) + R"(,"gains":)" + gains + "}";
+}
+
+std::string make_gains_request() { return json_text(json{{"gains", true}}); }
 
 std::string make_forget_request() { return json_text(json{{"forget", true}}); }
 

@@ -324,6 +324,14 @@ bool reads_data(const dump::DumpSet& golden, const dump::DumpSet& actual, const 
 
 }  // namespace
 
+bool is_random(std::string_view type) {
+  constexpr std::string_view kBegins[] = {
+      "rand",        "Random",     "StatelessRandom", "bernoulli",       "Bernoulli",      "multinomial",
+      "Multinomial", "uniform",    "normal",          "TruncatedNormal", "exponential",    "geometric",
+      "cauchy",      "log_normal", "poisson",         "binomial",        "native_dropout", "_fused_dropout"};
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return type.starts_with(begin); });
+}
+
 bool only_moves(std::string_view type) {
   constexpr std::string_view kMoving[] = {"_to_copy", "clone", "contiguous", "copy_",
                                           "zero_",    "zeros", "zeros_like"};

@@ -24,6 +24,9 @@ struct OpenPair {
 // Casts, copies and fresh memory: what follows shows whether they matter.
 bool only_moves(std::string_view type);
 
+// Of PyTorch, ONNX and TensorFlow: operators that draw random numbers.
+bool is_random(std::string_view type);
+
 RewrittenModules find_rewritten(const dump::Runs& golden, const dump::Runs& actual,
                                 std::span<const OperatorPair> pairs);
 

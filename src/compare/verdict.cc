@@ -89,15 +89,6 @@ bool divides(std::string_view type) {
   return std::ranges::find(kDividing, type) != std::end(kDividing) || type.starts_with("_foreach_");
 }
 
-// Types of PyTorch, ONNX and TensorFlow.
-bool is_random(std::string_view type) {
-  constexpr std::string_view kBegins[] = {
-      "rand",        "Random",     "StatelessRandom", "bernoulli",       "Bernoulli",      "multinomial",
-      "Multinomial", "uniform",    "normal",          "TruncatedNormal", "exponential",    "geometric",
-      "cauchy",      "log_normal", "poisson",         "binomial",        "native_dropout", "_fused_dropout"};
-  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return type.starts_with(begin); });
-}
-
 // Another generator, or autocast, explains outputs that differ. Where the generators are unknown, a random
 // operator with the same inputs asks for the seed.
 std::string cause_in_state(const OperatorComparison& op) {

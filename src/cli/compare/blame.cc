@@ -56,7 +56,11 @@ Result<int> calibrate(const std::vector<std::string>& paths, const BlameArgument
   const auto ask = [&](std::string request) { return workers.ask(std::move(request)); };
   blame::Calibrated calibrated;
   for (const dump::DumpSet& dump : dumps) OPDUMP_CHECK_OK(blame::calibrate(dump, ask, calibrated));
-  OPDUMP_TRY(const std::string reply, workers.ask(blame::make_write_request(arguments.limits)));
+  blame::GainTable gains;
+  for (std::size_t i = 1; i < dumps.size(); ++i)
+    OPDUMP_CHECK_OK(blame::calibrate_gains(dumps.front(), dumps[i], gains));
+  OPDUMP_TRY(const std::string reply,
+             workers.ask(blame::make_write_request(arguments.limits, gains.to_json())));
   OPDUMP_CHECK_OK(blame::parse_acknowledged(reply));
   for (const auto& [reason, count] : calibrated.left_out)
     terminal::print("left out: " + counted(count, "operator") + ": " + reason + "\n");

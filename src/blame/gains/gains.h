@@ -1,0 +1,109 @@
+// How much more the outputs of an operator differ between two runs than what it reads. In dumps without
+// tensors of inputs nothing can run again; an operator is suspect there that enlarges differences more than
+// operators of its kind do in runs without a fault.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "compare/comparison.h"
+#include "model/dtype.h"
+
+namespace opdump::blame {
+
+// What differs, against what.
+enum class GainOf : std::uint8_t {
+  outputs,     // an output, against what the operator probably read: there are no inputs
+  statistics,  // an output, against the inputs, all by their statistics
+  data,        // an input, against the outputs of all operators before, by statistics
+};
+inline constexpr std::string_view kGainNames[] = {"outputs", "statistics", "data"};
+
+struct Gain {
+  GainOf of = GainOf::outputs;
+  model::DType dtype = model::DType::undefined;  // the coarser one of the two runs
+  std::uint32_t output = 0;                      // which, as far as kinds of operators have them apart
+  // Of the L2 norm, and of the element that is off by most. Differences below the roundoff of `dtype`, and
+  // below the sixth digit of statistics, count as that.
+  double whole = 0, peak = 0;
+  std::string slot;  // "output.0"
+};
+
+// How far a tensor of one run is from that of the other.
+struct Distance {
+  // Relative: of the L2 norm, at most 1 for finite numbers; of the element that is off by most, to the mean.
+  double whole = 0, peak = 0;
+  double norm = 0;   // neither tensor has a larger one; 0 where that is not known
+  double count = 0;  // elements
+};
+
+// What of a comparison is measured.
+enum class GainSource : std::uint8_t {
+  as_compared,
+  outputs,     // as if the dumps had no inputs
+  statistics,  // as if they had statistics instead of tensors
+};
+
+class GainMeter {
+ public:
+  explicit GainMeter(GainSource source = GainSource::as_compared) : source_(source) {}
+
+  // Takes operators in golden's order of execution. Nothing is measured of those that only one run has or
+  // that make no floating numbers.
+  std::vector<Gain> measure(const compare::OperatorComparison& op);
+
+ private:
+  void begin_rank();
+
+  const GainSource source_;
+  std::uint32_t rank_ = 0;
+  std::int64_t step_ = 0;
+  std::deque<Distance> recent_;  // outputs of the last operators
+  double largest_ = 0;           // relative difference of all outputs
+  // Relative differences of weights and the state of an optimizer, but for what hardly has digits in common:
+  // in this step, and in steps before.
+  double updated_ = 0, updated_before_ = 0;
+};
+
+// Of operators of one kind in runs without a fault.
+struct GainSamples {
+  static constexpr std::size_t kLargest = 8;
+
+  std::uint64_t runs = 0;
+  std::array<std::vector<double>, 2> largest;  // of `whole` and `peak`: those, in descending order
+
+  void add(double whole, double peak);
+  void merge(const GainSamples& other);
+};
+
+// By what they are of, the type of the numbers and the kind of operator with the output, if it is not the
+// first one: "outputs", "float32", "batchnorm.1".
+class GainTable {
+ public:
+  void add(std::string_view type, const Gain& gain);
+
+  // The form in which python/opdump/blame_limits.json has them. Errors: config -- it is another one.
+  static Result<GainTable> parse(std::string_view json);
+  std::string to_json() const;
+
+  // How far a gain of an operator of `type` is beyond the limit, three times the 99.9th percentile, or
+  // six times that of statistics: at most 1 is rounding. Kinds that were seen in few runs have the limit of
+  // all kinds, if that is larger.
+  double excess(std::string_view type, const Gain& gain) const;
+
+ private:
+  using Group = std::pair<std::string, std::string>;  // what of, type of numbers
+  std::map<Group, std::map<std::string, GainSamples, std::less<>>> groups_;
+  std::map<Group, GainSamples> all_;  // of all kinds
+};
+
+}  // namespace opdump::blame
