@@ -477,7 +477,7 @@ class Walk {
                                  : find_sequence(suspects_, rewritten_, before_equal_, feeder_,
                                                  [&](std::uint32_t i) { return rewired_.contains(i); });
     if (!first) {
-      if (!singles_.empty())
+      if (!singles_.empty() && !gains_.applies())
         answer_.notes.push_back(counted(singles_.size(), "operator") +
                                 (singles_.size() == 1 ? " is" : " are") +
                                 " in one run only, and change nothing beyond rounding");

@@ -27,8 +27,8 @@ constexpr double kPrinted = 5e-6;    // relative: statistics have six digits
 constexpr double kCancelled = 8, kFewDigits = 0.05;
 // Statistics are few numbers of many elements.
 constexpr double kFactor = 3, kFactorOfStatistics = 6, kPercentile = 0.999;
-constexpr std::uint64_t kFewRuns = 30;  // runs, which do not say what a kind of operator does at most
-constexpr double kLargestUsual = 1e3;   // that the limit of all kinds may have for one that is little known
+constexpr std::uint64_t kFewRuns = 300;  // runs, which do not say what a kind of operator does at most
+constexpr double kLargestUsual = 64;     // that the limit of all kinds may have for one that is little known
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 Distance distance_of(const math::Metrics& metrics) {
@@ -139,6 +139,11 @@ void merge(std::optional<MeasuredSlot>& all, MeasuredSlot other) {
   all->floor = std::max(all->floor, other.floor);
 }
 
+// Of its statistics. Most tensors have others.
+std::size_t print_of(const dump::Slot& slot) {
+  return std::hash<std::string_view>()(slot.statistics.values().bytes());
+}
+
 // Which outputs of a kind of operators have something in common. Those of a list do.
 std::uint32_t place_of(std::string_view type, std::uint32_t output) {
   constexpr std::uint32_t kLast = 3;
@@ -174,12 +179,12 @@ double limit_of(const GainSamples* samples, std::size_t which, double factor) {
 }  // namespace
 
 std::vector<Gain> GainMeter::measure(const compare::OperatorComparison& op) {
-  if (op.golden == nullptr || op.actual == nullptr) return {};
   const dump::OperatorRun& run = op.run();
   if (run.rank != std::exchange(rank_, run.rank)) begin_rank();
   if (run.step != std::exchange(step_, run.step))
     updated_before_ = std::max(updated_before_, std::exchange(updated_, 0));
-  std::optional<MeasuredSlot> read;
+  if (op.golden == nullptr || op.actual == nullptr) return note_made(op), std::vector<Gain>();
+  std::optional<MeasuredSlot> read, data;
   std::vector<std::pair<std::uint32_t, MeasuredSlot>> made;
   for (const SlotComparison& slot : op.slots) {
     const bool is_output = compare::side_of(slot) == model::Side::output;
@@ -188,13 +193,16 @@ std::vector<Gain> GainMeter::measure(const compare::OperatorComparison& op) {
     if (!difference) continue;
     MeasuredSlot measured =
         blame::measure(slot, *difference, source_ == GainSource::statistics || slot.from_statistics);
-    if (is_output)
+    if (is_output) {
       made.emplace_back(place_of(run.type, slot.golden->index), std::move(measured));
-    else
-      merge(read, std::move(measured));
+      continue;
+    }
+    if (!made_.contains(print_of(*slot.actual))) merge(data, measured);
+    merge(read, std::move(measured));
   }
+  note_made(op);
   std::vector<Gain> gains;
-  if (read) gains.push_back(read->against(GainOf::data, {largest_}));
+  if (data) gains.push_back(data->against(GainOf::data, {largest_}));
   if (made.empty()) return gains;
   Distance base, own;
   for (const Distance& recent : recent_) base = larger_of(base, recent);
@@ -209,12 +217,20 @@ std::vector<Gain> GainMeter::measure(const compare::OperatorComparison& op) {
   }
   recent_.push_back(own);
   if (recent_.size() > kRecent) recent_.pop_front();
-  largest_ = std::max(largest_, own.whole);
+  largest_ = std::max(largest_, std::min(own.peak, 1.0));
   return gains;
+}
+
+void GainMeter::note_made(const compare::OperatorComparison& op) {
+  for (const SlotComparison& slot : op.slots)
+    if (slot.actual != nullptr && slot.actual->side == model::Side::output &&
+        !slot.actual->statistics.empty())
+      made_.insert(print_of(*slot.actual));
 }
 
 void GainMeter::begin_rank() {
   recent_.clear();
+  made_.clear();
   largest_ = updated_ = updated_before_ = 0;
 }
 

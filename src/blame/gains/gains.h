@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -63,12 +64,14 @@ class GainMeter {
 
  private:
   void begin_rank();
+  void note_made(const compare::OperatorComparison& op);
 
   const GainSource source_;
   std::uint32_t rank_ = 0;
   std::int64_t step_ = 0;
-  std::deque<Distance> recent_;  // outputs of the last operators
-  double largest_ = 0;           // relative difference of all outputs
+  std::deque<Distance> recent_;           // outputs of the last operators
+  std::unordered_set<std::size_t> made_;  // statistics of actual's outputs: what reads them reads no data
+  double largest_ = 0;                    // relative difference of all outputs
   // Relative differences of weights and the state of an optimizer, but for what hardly has digits in common:
   // in this step, and in steps before.
   double updated_ = 0, updated_before_ = 0;
