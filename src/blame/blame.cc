@@ -375,13 +375,6 @@ class Walk {
             reason);
   }
 
-  static std::string output_name(const OperatorComparison& op) {
-    const SlotComparison* slot = nullptr;
-    for (const SlotComparison& other : op.slots)
-      if (compare::side_of(other) == model::Side::output && differs(other) && slot == nullptr) slot = &other;
-    return slot == nullptr ? "" : compare::slot_name(*slot);
-  }
-
   // Nothing if it cannot be run again, and why is noted. Where the runs execute different functions, each is
   // run by itself, and only its errors are known.
   Result<std::optional<Replayed>> replay(std::uint32_t i, const Question& question) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "compare/arguments.h"
 #include "compare/conditioning.h"
 #include "compare/key_slots.h"
+#include "compare/names.h"
 
 namespace opdump::blame {
 
@@ -67,6 +69,13 @@ bool makes_beyond_rounding(const OperatorComparison& op) {
   return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
     return compare::side_of(slot) == model::Side::output && is_beyond_rounding(slot);
   });
+}
+
+std::string output_name(const OperatorComparison& op) {
+  const auto found = std::ranges::find_if(op.slots, [](const SlotComparison& slot) {
+    return compare::side_of(slot) == model::Side::output && differs(slot);
+  });
+  return found == op.slots.end() ? std::string() : compare::slot_name(*found);
 }
 
 std::string why_random(const OperatorComparison& op) {

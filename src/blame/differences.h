@@ -45,6 +45,9 @@ bool is_beyond_rounding(const compare::SlotComparison& slot);
 // The same of any output.
 bool makes_beyond_rounding(const compare::OperatorComparison& op);
 
+// Of the first output that differs: "output.0"; empty if none does.
+std::string output_name(const compare::OperatorComparison& op);
+
 // Of a random operator with outputs that differ: by what.
 std::string why_random(const compare::OperatorComparison& op);
 

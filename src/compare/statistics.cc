@@ -77,17 +77,12 @@ std::string shortest(double value) {
   return {digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr};
 }
 
-std::optional<double> find_number(const Columns& columns, std::string_view name) {
-  const std::string* text = find_text(columns, name);
-  return text == nullptr ? std::nullopt : number(*text);
-}
-
 // A length for "small compared with the tensor": its root mean square, else its largest magnitude.
 double typical_magnitude(const Columns& golden) {
-  const auto norm = find_number(golden, "L2Norm Value"), count = find_number(golden, "Count");
+  const auto norm = column_number(golden, "L2Norm Value"), count = column_number(golden, "Count");
   if (norm && count && *count > 0) return *norm / std::sqrt(*count);
-  const double high = std::abs(find_number(golden, "Max Value").value_or(0));
-  const double low = std::abs(find_number(golden, "Min Value").value_or(0));
+  const double high = std::abs(column_number(golden, "Max Value").value_or(0));
+  const double low = std::abs(column_number(golden, "Min Value").value_or(0));
   return std::max(high, low);
 }
 
@@ -204,7 +199,10 @@ Result<KnownStatistics> statistics_of(const dump::Slot& slot, const dump::Slot& 
   return KnownStatistics{std::move(columns), tensor.view().shape};
 }
 
-std::optional<double> column_number(std::string_view text) { return number(text); }
+std::optional<double> column_number(const Columns& columns, std::string_view name) {
+  const std::string* text = find_text(columns, name);
+  return text == nullptr ? std::nullopt : number(*text);
+}
 
 Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint64_t> counts,
                       std::uint64_t copies, double scale) {
@@ -216,7 +214,7 @@ Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint6
     double value = 0, elements = 0;
     bool is_known = true, is_first = true;
     for (std::size_t i = 0; is_known && i < parts.size(); ++i) {
-      const auto own = find_number(parts[i], name);
+      const auto own = column_number(parts[i], name);
       is_known = own.has_value() || counts[i] == 0;
       if (!own || counts[i] == 0) continue;
       const auto weight = static_cast<double>(counts[i]);

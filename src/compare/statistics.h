@@ -49,8 +49,8 @@ struct KnownStatistics {
 };
 Result<KnownStatistics> statistics_of(const dump::Slot& slot, const dump::Slot& other);
 
-// The number in a column; nothing if it is none.
-std::optional<double> column_number(std::string_view text);
+// The number in the column `name`; nothing if it is none, or if there is no such column.
+std::optional<double> column_number(const Columns& columns, std::string_view name);
 
 // The statistics of a tensor from those of its parts, of which `counts` has the numbers of elements. Each
 // element is in `copies` parts, `scale` times as large as in the tensor. Without what does not add up:

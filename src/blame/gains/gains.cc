@@ -10,6 +10,7 @@
 #include "compare/across/operator_kind.h"
 #include "compare/conditioning.h"
 #include "compare/key_slots.h"
+#include "compare/measure_pair.h"
 #include "compare/names.h"
 #include "compare/statistics.h"
 
@@ -47,19 +48,14 @@ double relative(double golden, double actual, double size) {
   return size > 0 ? std::abs(actual - golden) / size : 1;
 }
 
-std::optional<double> number_of(const Columns& columns, std::string_view name) {
-  const auto found = std::ranges::find(columns, name, &Columns::value_type::first);
-  return found == columns.end() ? std::nullopt : compare::column_number(found->second);
-}
-
 std::optional<Distance> distance_of(const Columns& golden, const Columns& actual, double count) {
   std::optional<double> whole, peak;
   double size = 0, norm = 0;  // the largest magnitude
   for (const Columns* columns : {&golden, &actual})
     for (const std::string_view name : {"Max Value", "Min Value"})
-      size = std::max(size, std::abs(number_of(*columns, name).value_or(0)));
+      size = std::max(size, std::abs(compare::column_number(*columns, name).value_or(0)));
   for (const std::string_view name : {"Max Value", "Min Value", "L2Norm Value"}) {
-    const auto g = number_of(golden, name), a = number_of(actual, name);
+    const auto g = compare::column_number(golden, name), a = compare::column_number(actual, name);
     if (!g || !a) continue;
     const bool is_norm = name == "L2Norm Value";
     auto& worst = is_norm ? whole : peak;
@@ -95,10 +91,6 @@ std::optional<Distance> distance_of(const SlotComparison& slot, GainSource sourc
   return golden && actual ? distance_of(*golden, *actual, static_cast<double>(count)) : std::nullopt;
 }
 
-model::DType coarser_of(model::DType a, model::DType b) {
-  return compare::roundoff(a) >= compare::roundoff(b) ? a : b;
-}
-
 Distance larger_of(const Distance& a, const Distance& b) {
   return {std::max(a.whole, b.whole), std::max(a.peak, b.peak), std::max(a.norm, b.norm),
           std::max(a.count, b.count)};
@@ -126,7 +118,7 @@ struct MeasuredSlot {
 };
 
 MeasuredSlot measure(const SlotComparison& slot, const Distance& difference, bool is_by_statistics) {
-  const model::DType dtype = coarser_of(slot.golden->dtype, slot.actual->dtype);
+  const model::DType dtype = compare::coarser_dtype(slot.golden->dtype, slot.actual->dtype);
   return {difference, dtype, compare::slot_name(slot),
           std::max(compare::roundoff(dtype), is_by_statistics ? kPrinted : 0.0)};
 }
@@ -135,7 +127,7 @@ void merge(std::optional<MeasuredSlot>& all, MeasuredSlot other) {
   if (!all) return static_cast<void>(all = std::move(other));
   if (other.worst.whole > all->worst.whole) all->slot = other.slot;
   all->worst = larger_of(all->worst, other.worst);
-  all->dtype = coarser_of(all->dtype, other.dtype);
+  all->dtype = compare::coarser_dtype(all->dtype, other.dtype);
   all->floor = std::max(all->floor, other.floor);
 }
 

@@ -69,11 +69,7 @@ std::vector<model::Shape> shapes_of(const Runs& runs, std::uint32_t index, model
 std::optional<double> scalar_of(const Slot& slot) {
   if (!slot.shape || model::element_count(*slot.shape) != 1 || !model::is_floating(slot.dtype))
     return std::nullopt;
-  if (slot.file.empty()) {
-    for (const auto& [name, text] : slot.statistics.columns())
-      if (name == "Avg Value") return column_number(text);
-    return std::nullopt;
-  }
+  if (slot.file.empty()) return column_number(slot.statistics.columns(), "Avg Value");
   const auto tensor = dump::StoredTensor::read(slot);
   if (!tensor || tensor->view().element_count() != 1) return std::nullopt;
   double value = 0;

@@ -103,8 +103,7 @@ class StatisticsMeasure {
     if (parts_.whole_count != 1 || !may_be_sum()) return false;
     double sum = 0;
     for (const Columns& columns : parts_.columns) {
-      const auto own = std::ranges::find(columns, "Max Value", &Columns::value_type::first);
-      const auto value = own == columns.end() ? std::nullopt : column_number(own->second);
+      const auto value = column_number(columns, "Max Value");
       if (!value) return false;
       sum += *value;
     }
