@@ -269,7 +269,7 @@ class Walk {
     if (const auto producer = find_producer(golden_.runs(), *suspects_[i].golden, golden)) {
       const std::string made_by = one_line(operator_name(*producer));
       if (blame_single(i, *producer)) return;
-      if (maker)
+      if (maker && find_producer(actual_.runs(), *suspects_[i].actual, compare::other_elements(actual, golden)))
         add(i, Cause::input, Confidence::certain, name, "it is another part of what " + made_by + " made");
       else
         add(i, Cause::overwritten, Confidence::certain, name,

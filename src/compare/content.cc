@@ -123,6 +123,15 @@ std::vector<std::size_t> sample_places(std::size_t count) {
   return places;
 }
 
+std::vector<std::uint64_t> other_elements(std::span<const std::uint64_t> elements,
+                                          std::span<const std::uint64_t> than) {
+  if (elements.size() != than.size()) return {elements.begin(), elements.end()};
+  std::vector<std::uint64_t> others;
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    if (elements[i] != than[i]) others.push_back(elements[i]);
+  return others;
+}
+
 bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& elements) {
   constexpr std::size_t kFew = 8;
   const auto tensor = elements.size() < kFew ? std::nullopt : read_straight(slot);
@@ -164,12 +173,7 @@ std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) const 
 std::optional<std::uint32_t> ContentIndex::find_part(std::span<const std::uint64_t> actual,
                                                      std::span<const std::uint64_t> golden) const {
   constexpr std::size_t kFew = 8;
-  std::vector<std::uint64_t> wanted(actual.begin(), actual.end());
-  if (golden.size() == actual.size()) {
-    wanted.clear();
-    for (std::size_t i = 0; i < actual.size(); ++i)
-      if (golden[i] != actual[i]) wanted.push_back(actual[i]);
-  }
+  std::vector<std::uint64_t> wanted = other_elements(actual, golden);
   for (std::size_t kind = 0; kind < std::size(kZeros); ++kind) {
     std::erase_if(wanted, [&](std::uint64_t element) { return !is_kept(element, kZeros[kind]); });
     if (wanted.size() < (kind == 0 ? 1 : kFew)) break;

@@ -30,6 +30,10 @@ std::vector<std::uint64_t> elements_of(const dump::Slot& slot);
 // The same, without room for a number for each element.
 std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 
+// Those that differ from `than` at their place; all where that has another size.
+std::vector<std::uint64_t> other_elements(std::span<const std::uint64_t> elements,
+                                          std::span<const std::uint64_t> than);
+
 // Some places from all over a tensor of `count` elements.
 std::vector<std::size_t> sample_places(std::size_t count);
 // Whether the tensor of a slot has nine in ten of some different elements; not of few, which many tensors

@@ -285,6 +285,19 @@ def test_memory_that_is_overwritten_is_no_fault_of_the_operator(pair):
     assert "Default/relu-op0 had made it" in found["why"]
 
 
+@pytest.mark.parametrize("before, parts, cause, why", [
+    ("y[1, 1:5] += 0.5", "x.chunk(2, 1)", "overwritten", "its memory was changed after Default/relu-op0 had made it"),
+    ("pass", "x.chunk(2, 1)[::-1]", "input", "it is another part of what Default/relu-op0 made"),
+], ids=["overwritten", "another part"])
+def test_a_part_that_is_overwritten_is_not_another_part(pair, before, parts, cause, why):
+    text = "y = x.detach().numpy(); {}; x = torch.cat([torch.tanh(part) for part in {}], 1)"
+    golden = pair.record("golden", program(between=text.format("pass", "x.chunk(2, 1)")))
+    found = pair.culprit(golden, pair.record("actual", program(between=text.format(before, parts))))
+    assert found["operator"].startswith("Default/tanh-op")
+    assert (found["cause"], found["slot"]) == (cause, "input.0")
+    assert why in found["why"]
+
+
 def test_memory_that_is_overwritten_unnoticed_needs_a_check_of_reads(pair):
     golden = pair.record("golden", program())
     # As a kernel that writes beyond its memory: torch does not hear of it.
