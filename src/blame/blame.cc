@@ -35,7 +35,6 @@ namespace {
 
 using compare::ContentIndex;
 using compare::elements_of;
-using compare::fingerprint_of;
 using compare::one_line;
 using compare::operator_name;
 using compare::OperatorComparison;
@@ -91,11 +90,20 @@ class Walk {
         ++left_out_;
     };
     OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
+    prepare_prints();
     for (const OperatorComparison& op : suspects_) {
       if (is_paired(op) || compare::only_moves(op.run().type)) continue;
       op.golden ? rewritten_.add_golden(*op.golden) : rewritten_.add_actual(*op.actual);
     }
     return ok();
+  }
+
+  void prepare_prints() {
+    std::vector<const dump::Slot*> read;
+    for (const OperatorComparison& op : suspects_)
+      for (const SlotComparison& slot : op.slots)
+        if (slot.actual != nullptr && (slot.golden == nullptr || differs(slot))) read.push_back(slot.actual);
+    prints_.prepare(read, options_.compare.threads);
   }
 
   // The runs do the same again, after what differs.
@@ -214,10 +222,11 @@ class Walk {
     const OperatorComparison& op = suspects_[i];
     for (const SlotComparison& slot : op.slots) {
       if (compare::side_of(slot) != model::Side::input || !differs(slot)) continue;
-      const auto print = fingerprint_of(*slot.actual);
+      const auto print = prints_.of(*slot.actual);
       if (!print || print->count == 0) continue;
       auto producer = produced_.find(*print);
       const bool is_whole = producer.has_value();  // a part in 16 bits may have its numbers by chance
+      if (!producer) producer = produced_.find_known_part(*print);
       std::vector<std::uint64_t> actual, golden;
       if (!producer) {
         actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
@@ -269,7 +278,8 @@ class Walk {
     if (const auto producer = find_producer(golden_.runs(), *suspects_[i].golden, golden)) {
       const std::string made_by = one_line(operator_name(*producer));
       if (blame_single(i, *producer)) return;
-      if (maker && find_producer(actual_.runs(), *suspects_[i].actual, compare::other_elements(actual, golden)))
+      if (maker &&
+          find_producer(actual_.runs(), *suspects_[i].actual, compare::other_elements(actual, golden)))
         add(i, Cause::input, Confidence::certain, name, "it is another part of what " + made_by + " made");
       else
         add(i, Cause::overwritten, Confidence::certain, name,
@@ -352,7 +362,8 @@ class Walk {
     for (const SlotComparison& slot : suspects_[i].slots) {
       const bool is_new = slot.actual != nullptr && (slot.golden == nullptr || differs(slot));
       if (!is_new || compare::side_of(slot) != model::Side::output) continue;
-      produced_.add(i, elements_of(*slot.actual));
+      const auto print = prints_.of(*slot.actual);
+      if (print) produced_.add(i, *print, [&output = *slot.actual] { return elements_of(output); });
       produced_nothing_ = false;
     }
   }
@@ -568,6 +579,7 @@ class Walk {
   GainSearch gains_;
   std::map<std::uint32_t, std::string> rewired_;  // that read what another operator made, with a text
   Copies copies_;
+  compare::Fingerprints prints_;
   ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
   bool has_other_shapes_ = false;  // data of other shapes goes into the run

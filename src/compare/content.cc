@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "base/worker_pool.h"
+
 namespace opdump::compare {
 namespace {
 
@@ -90,6 +92,14 @@ class Samples {
 
 std::uint64_t key_of(const Fingerprint& print) { return print.sum ^ mix(print.count); }
 
+// What identifies its elements: the file, by whatever name, and the place in it.
+std::string file_key(const dump::Slot& slot) {
+  const std::string file = slot.linked.inode != 0
+                               ? std::to_string(slot.linked.device) + ":" + std::to_string(slot.linked.inode)
+                               : slot.file + "#" + slot.member;
+  return slot.part ? file + "@" + std::to_string(slot.part->offset) : file;
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor) {
@@ -114,6 +124,24 @@ std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot) {
   const auto tensor = read_straight(slot);
   if (!tensor) return std::nullopt;
   return sum_up(tensor->view());
+}
+
+std::optional<Fingerprint> Fingerprints::of(const dump::Slot& slot) {
+  if (slot.file.empty() || slot.strides) return fingerprint_of(slot);
+  const auto [known, is_new] = known_.try_emplace(file_key(slot));
+  if (is_new) known->second = fingerprint_of(slot);
+  return known->second;
+}
+
+void Fingerprints::prepare(std::span<const dump::Slot* const> slots, unsigned threads) {
+  std::vector<std::pair<const dump::Slot*, std::optional<Fingerprint>*>> fresh;
+  for (const dump::Slot* slot : slots) {
+    if (slot->file.empty() || slot->strides) continue;
+    const auto [known, is_new] = known_.try_emplace(file_key(*slot));
+    if (is_new) fresh.emplace_back(slot, &known->second);
+  }
+  parallel_for(fresh.size(), threads,
+               [&](std::size_t i) { *fresh[i].second = fingerprint_of(*fresh[i].first); });
 }
 
 std::vector<std::size_t> sample_places(std::size_t count) {
@@ -144,25 +172,49 @@ bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& e
 }
 
 void ContentIndex::add(std::uint32_t op, std::vector<std::uint64_t> elements) {
-  whole_.insert_or_assign(key_of(fingerprint_of(elements)), op);
-  kept_[0] += elements.size();
-  outputs_.push_back({op, std::move(elements)});
+  const Fingerprint print = fingerprint_of(elements);
+  add(op, print, [elements = std::move(elements)]() mutable { return std::move(elements); });
+}
+
+void ContentIndex::add(std::uint32_t op, const Fingerprint& print,
+                       std::function<std::vector<std::uint64_t>()> load) {
+  whole_.insert_or_assign(key_of(print), op);
+  kept_[0] += print.count;
+  outputs_.push_back({op, print.count, 0, {}, std::move(load)});
   make_room();
+}
+
+bool ContentIndex::is_kept(std::uint64_t element, std::size_t kind) {
+  return (element & ((std::uint64_t(1) << kZeros[kind]) - 1)) == 0;
+}
+
+void ContentIndex::thin(Output& output) {
+  std::erase_if(output.elements, [&](std::uint64_t element) { return !is_kept(element, output.kind); });
+  output.elements.shrink_to_fit();
 }
 
 void ContentIndex::make_room() {
   for (std::size_t kind = 0; kind < std::size(kZeros); ++kind)
     while (kept_[kind] > kMaxElements) {
-      std::vector<std::uint64_t>& elements = outputs_[first_[kind]++].elements;
-      kept_[kind] -= elements.size();
+      Output& output = outputs_[first_[kind]++];
+      kept_[kind] -= output.count >> kZeros[kind];
       if (kind + 1 == std::size(kZeros)) {
-        elements = {};
+        output.elements = {};
+        output.load = nullptr;
         continue;
       }
-      std::erase_if(elements, [&](std::uint64_t element) { return !is_kept(element, kZeros[kind + 1]); });
-      elements.shrink_to_fit();
-      kept_[kind + 1] += elements.size();
+      output.kind = kind + 1;
+      thin(output);
+      kept_[kind + 1] += output.count >> kZeros[kind + 1];
     }
+}
+
+const std::vector<std::uint64_t>& ContentIndex::elements_of(Output& output) {
+  if (output.load) {
+    output.elements = std::exchange(output.load, nullptr)();
+    if (output.kind > 0) thin(output);
+  }
+  return output.elements;
 }
 
 std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) const {
@@ -170,12 +222,17 @@ std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) const 
   return whole != whole_.end() ? std::optional(whole->second) : std::nullopt;
 }
 
+std::optional<std::uint32_t> ContentIndex::find_known_part(const Fingerprint& print) const {
+  const auto part = parts_.find(key_of(print));
+  return part != parts_.end() ? std::optional(part->second) : std::nullopt;
+}
+
 std::optional<std::uint32_t> ContentIndex::find_part(std::span<const std::uint64_t> actual,
-                                                     std::span<const std::uint64_t> golden) const {
+                                                     std::span<const std::uint64_t> golden) {
   constexpr std::size_t kFew = 8;
   std::vector<std::uint64_t> wanted = other_elements(actual, golden);
   for (std::size_t kind = 0; kind < std::size(kZeros); ++kind) {
-    std::erase_if(wanted, [&](std::uint64_t element) { return !is_kept(element, kZeros[kind]); });
+    std::erase_if(wanted, [&](std::uint64_t element) { return !is_kept(element, kind); });
     if (wanted.size() < (kind == 0 ? 1 : kFew)) break;
     const std::vector<std::size_t> places = sample_places(wanted.size());
     Samples left;
@@ -184,13 +241,17 @@ std::optional<std::uint32_t> ContentIndex::find_part(std::span<const std::uint64
         hits;  // by operator; an element counts for the last one that made it
     std::size_t found = 0;
     for (std::size_t i = outputs_.size(); i-- > first_[kind] && !left.is_empty();)
-      for (const std::uint64_t element : outputs_[i].elements)
+      for (const std::uint64_t element : elements_of(outputs_[i]))
         if (const std::size_t count = left.take(element); count > 0) {
           hits[outputs_[i].op] += count;
           found += count;
         }
     const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-    if (found * 10 >= places.size() * 9) return std::ranges::max_element(hits, fewer)->first;
+    if (found * 10 >= places.size() * 9) {
+      const std::uint32_t op = std::ranges::max_element(hits, fewer)->first;
+      parts_.insert_or_assign(key_of(fingerprint_of(actual)), op);
+      return op;
+    }
     if (first_[kind] == 0) break;  // nothing is older
   }
   return std::nullopt;

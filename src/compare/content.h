@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -34,6 +36,19 @@ std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 std::vector<std::uint64_t> other_elements(std::span<const std::uint64_t> elements,
                                           std::span<const std::uint64_t> than);
 
+// Fingerprints of the tensors of slots. A file is read once: what an operator reads is mostly the file of
+// what another one made.
+class Fingerprints {
+ public:
+  // As fingerprint_of(slot).
+  std::optional<Fingerprint> of(const dump::Slot& slot);
+  // Reads the tensors of these slots now, on so many threads (0: one per core).
+  void prepare(std::span<const dump::Slot* const> slots, unsigned threads);
+
+ private:
+  std::unordered_map<std::string, std::optional<Fingerprint>> known_;  // by file, and place in it
+};
+
 // Some places from all over a tensor of `count` elements.
 std::vector<std::size_t> sample_places(std::size_t count);
 // Whether the tensor of a slot has nine in ten of some different elements; not of few, which many tensors
@@ -44,30 +59,38 @@ bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& e
 class ContentIndex {
  public:
   void add(std::uint32_t op, std::vector<std::uint64_t> elements);
+  // The same; `load` gives the elements if a part is looked for.
+  void add(std::uint32_t op, const Fingerprint& print, std::function<std::vector<std::uint64_t>()> load);
 
   // The last operator that made all of a tensor.
   std::optional<std::uint32_t> find(const Fingerprint& print) const;
+  // Of a tensor that find_part() was given before, its answer; nothing if it had none.
+  std::optional<std::uint32_t> find_known_part(const Fingerprint& print) const;
   // The one that made most of the elements that differ from golden's, or of all where it has another size: a
   // slice, or memory that several operators have filled. Nothing if most of those are of no output, or if
   // they are few and of an old one.
   std::optional<std::uint32_t> find_part(std::span<const std::uint64_t> actual,
-                                         std::span<const std::uint64_t> golden) const;
+                                         std::span<const std::uint64_t> golden);
 
  private:
   // All elements of the last outputs, one in 64 of older ones, one in 4096 of still older ones: those whose
   // hash has so many zeros at its end, so that a part has the same ones.
   static constexpr unsigned kZeros[] = {0, 6, 12};
   static constexpr std::size_t kMaxElements = 1 << 24;  // of each kind
-  static bool is_kept(std::uint64_t element, unsigned zeros) { return (element & ((1u << zeros) - 1)) == 0; }
-  void make_room();
-
   struct Output {
     std::uint32_t op = 0;
+    std::size_t count = 0, kind = 0;  // how many elements it has, and which of them are kept
     std::vector<std::uint64_t> elements;
+    std::function<std::vector<std::uint64_t>()> load;  // null if they are loaded, or none are kept
   };
-  std::unordered_map<std::uint64_t, std::uint32_t> whole_;  // by fingerprint
+  static bool is_kept(std::uint64_t element, std::size_t kind);
+  static void thin(Output& output);
+  void make_room();
+  const std::vector<std::uint64_t>& elements_of(Output& output);
+
+  std::unordered_map<std::uint64_t, std::uint32_t> whole_, parts_;  // by fingerprint
   std::vector<Output> outputs_;
-  // By kind: how many elements are kept, and from which output on.
+  // By kind: about how many elements are kept, and from which output on.
   std::size_t kept_[std::size(kZeros)] = {}, first_[std::size(kZeros)] = {};
 };
 
