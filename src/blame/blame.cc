@@ -90,20 +90,15 @@ class Walk {
         ++left_out_;
     };
     OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
-    prepare_prints();
+    std::vector<const dump::Slot*> others;
     for (const OperatorComparison& op : suspects_) {
+      for (const SlotComparison& slot : op.slots)
+        if (is_only_in_actual(slot)) others.push_back(slot.actual);
       if (is_paired(op) || compare::only_moves(op.run().type)) continue;
       op.golden ? rewritten_.add_golden(*op.golden) : rewritten_.add_actual(*op.actual);
     }
+    prints_.prepare(others, options_.compare.threads);
     return ok();
-  }
-
-  void prepare_prints() {
-    std::vector<const dump::Slot*> read;
-    for (const OperatorComparison& op : suspects_)
-      for (const SlotComparison& slot : op.slots)
-        if (slot.actual != nullptr && (slot.golden == nullptr || differs(slot))) read.push_back(slot.actual);
-    prints_.prepare(read, options_.compare.threads);
   }
 
   // The runs do the same again, after what differs.
@@ -360,8 +355,7 @@ class Walk {
   void note_outputs(std::uint32_t i) {
     copies_.note(suspects_, i, produced_);
     for (const SlotComparison& slot : suspects_[i].slots) {
-      const bool is_new = slot.actual != nullptr && (slot.golden == nullptr || differs(slot));
-      if (!is_new || compare::side_of(slot) != model::Side::output) continue;
+      if (!is_only_in_actual(slot) || compare::side_of(slot) != model::Side::output) continue;
       const auto print = prints_.of(*slot.actual);
       if (print) produced_.add(i, *print, [&output = *slot.actual] { return elements_of(output); });
       produced_nothing_ = false;

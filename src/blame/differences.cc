@@ -33,6 +33,10 @@ bool differs(const SlotComparison& slot) {
          slot.verdict != Verdict::unreadable;
 }
 
+bool is_only_in_actual(const SlotComparison& slot) {
+  return slot.actual != nullptr && (slot.golden == nullptr || differs(slot));
+}
+
 bool differs(const OperatorComparison& op, model::Side side) {
   return std::ranges::any_of(
       op.slots, [&](const SlotComparison& slot) { return compare::side_of(slot) == side && differs(slot); });

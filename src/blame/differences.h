@@ -24,6 +24,8 @@ bool is_copy(std::string_view type);
 
 // Bit by bit, where there are tensors; in a quantised model, by more than its steps.
 bool differs(const compare::SlotComparison& slot);
+// Whether actual has it, and golden has not the same.
+bool is_only_in_actual(const compare::SlotComparison& slot);
 // Any slot of that side.
 bool differs(const compare::OperatorComparison& op, model::Side side);
 

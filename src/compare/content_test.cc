@@ -36,22 +36,32 @@ TEST(Content, TheLastOperatorThatMadeATensorIsItsProducer) {
   EXPECT_EQ(find(index, {7, 8, 9}), std::nullopt);
 }
 
-TEST(Content, ATensorHasMostElementsOfItsParts) {
-  std::string folder = testing::TempDir() + "contentXXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/whole.npy";
-  std::vector<float> values(40);
-  std::iota(values.begin(), values.end(), 1.0f);
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 10), }";
+// Of float32, as a .npy file.
+dump::Slot write_slot(const std::string& path, const std::vector<float>& values) {
+  std::string header =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(values.size()) + ",), }";
   header.resize(117, ' ');
   header += '\n';
   std::ofstream file(path, std::ios::binary);
   file << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header;
-  file.write(reinterpret_cast<const char*>(values.data()), 160);
-  file.close();
+  file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(4 * values.size()));
   dump::Slot slot;
   slot.dtype = model::DType::float32;
   slot.file = path;
+  return slot;
+}
+
+class ContentFiles : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_ = testing::TempDir() + "contentXXXXXX";
+};
+
+TEST_F(ContentFiles, ATensorHasMostElementsOfItsParts) {
+  std::vector<float> values(40);
+  std::iota(values.begin(), values.end(), 1.0f);
+  dump::Slot slot = write_slot(folder_ + "/whole.npy", values);
   const auto has = [&](const std::vector<float>& part) {
     const auto hashes = elements(part);
     return has_most(slot, {hashes.begin(), hashes.end()});
@@ -60,9 +70,22 @@ TEST(Content, ATensorHasMostElementsOfItsParts) {
   EXPECT_TRUE(has({11, 12, 13, 14, 15, 16, 17, 18, 19, 99}));
   EXPECT_FALSE(has({11, 12, 13, 14, 15, 16, 17, 18, 98, 99}));
   EXPECT_FALSE(has({1, 2, 3}));  // of so few elements, many tensors have all
-  slot.file = folder + "/none.npy";
+  slot.file = folder_ + "/none.npy";
   EXPECT_FALSE(has({11, 12, 13, 14, 15, 16, 17, 18, 19, 20}));
-  std::filesystem::remove_all(folder);
+}
+
+TEST_F(ContentFiles, AFileIsReadOnceWhateverItsName) {
+  dump::Slot output = write_slot(folder_ + "/output.npy", {1, 2, 3}), input = output;
+  const dump::Slot other = write_slot(folder_ + "/other.npy", {4, 5});
+  output.linked = input.linked = {1, 2};
+  input.file = folder_ + "/no file has this name";
+  const dump::Slot* slots[] = {&output, &other};
+  Fingerprints prints;
+  prints.prepare(slots, 2);
+  std::filesystem::remove(other.file);
+  EXPECT_EQ(prints.of(input), fingerprint_of(elements({1, 2, 3})));
+  EXPECT_EQ(prints.of(other), fingerprint_of(elements({4, 5})));
+  EXPECT_EQ(prints.of(dump::Slot()), std::nullopt);
 }
 
 TEST(Content, SlicesAndMixturesComeFromTheOperatorOfMostElements) {
@@ -73,6 +96,31 @@ TEST(Content, SlicesAndMixturesComeFromTheOperatorOfMostElements) {
   EXPECT_EQ(index.find_part(elements({1, 2, 3, 5}), {}), 1u);
   EXPECT_EQ(index.find_part(elements({1, 8, 9, 7}), {}), std::nullopt);
   EXPECT_EQ(index.find_part(elements({8, 6}), elements({8, 5})), 2u);  // only where it differs
+}
+
+TEST(Content, OutputsAreLoadedWhereAPartIsLookedForAndItIsKnownAfterwards) {
+  ContentIndex index;
+  int loaded = 0;
+  for (const float first : {1.0f, 11.0f})
+    index.add(static_cast<std::uint32_t>(first), fingerprint_of(elements({first, first + 1, first + 2})),
+              [&loaded, first] {
+                ++loaded;
+                return elements({first, first + 1, first + 2});
+              });
+  EXPECT_EQ(find(index, {1, 2, 3}), 1u);
+  EXPECT_EQ(loaded, 0);
+  EXPECT_EQ(index.find_part(elements({12, 13}), {}), 11u);
+  EXPECT_EQ(loaded, 1);
+  EXPECT_EQ(index.find_known_part(fingerprint_of(elements({13, 12}))), 11u);
+  EXPECT_EQ(index.find_known_part(fingerprint_of(elements({2, 3}))), std::nullopt);
+  EXPECT_EQ(index.find_part(elements({2, 3}), {}), 1u);
+  EXPECT_EQ(index.find_part(elements({1, 2}), {}), 1u);
+  EXPECT_EQ(loaded, 2);
+}
+
+TEST(Content, OtherElementsAreThoseThatDifferAtTheirPlace) {
+  EXPECT_EQ(other_elements(elements({1, 2, 3}), elements({1, 3, 3})), elements({2}));
+  EXPECT_EQ(other_elements(elements({1, 2}), elements({1, 2, 3})), elements({1, 2}));
 }
 
 TEST(Content, SlicesOfOldOutputsAreFound) {
