@@ -188,31 +188,39 @@ bool ContentIndex::is_kept(std::uint64_t element, std::size_t kind) {
   return (element & ((std::uint64_t(1) << kZeros[kind]) - 1)) == 0;
 }
 
+// Keeps of the elements those of its kind, and counts them.
 void ContentIndex::thin(Output& output) {
   std::erase_if(output.elements, [&](std::uint64_t element) { return !is_kept(element, output.kind); });
   output.elements.shrink_to_fit();
+  kept_[output.kind] += output.elements.size() - output.kept;
+  output.kept = output.elements.size();
 }
 
 void ContentIndex::make_room() {
   for (std::size_t kind = 0; kind < std::size(kZeros); ++kind)
     while (kept_[kind] > kMaxElements) {
       Output& output = outputs_[first_[kind]++];
-      kept_[kind] -= output.count >> kZeros[kind];
+      const std::size_t kept = std::exchange(output.kept, 0);
+      kept_[kind] -= kept;
       if (kind + 1 == std::size(kZeros)) {
         output.elements = {};
         output.load = nullptr;
         continue;
       }
       output.kind = kind + 1;
-      thin(output);
-      kept_[kind + 1] += output.count >> kZeros[kind + 1];
+      if (!output.load) {
+        thin(output);
+        continue;
+      }
+      output.kept = kept >> (kZeros[kind + 1] - kZeros[kind]);
+      kept_[kind + 1] += output.kept;
     }
 }
 
 const std::vector<std::uint64_t>& ContentIndex::elements_of(Output& output) {
   if (output.load) {
     output.elements = std::exchange(output.load, nullptr)();
-    if (output.kind > 0) thin(output);
+    thin(output);
   }
   return output.elements;
 }

@@ -79,18 +79,19 @@ class ContentIndex {
   static constexpr std::size_t kMaxElements = 1 << 24;  // of each kind
   struct Output {
     std::uint32_t op = 0;
-    std::size_t count = 0, kind = 0;  // how many elements it has, and which of them are kept
+    // How many of its elements are kept, or will be about, and of which kind.
+    std::size_t kept = 0, kind = 0;
     std::vector<std::uint64_t> elements;
     std::function<std::vector<std::uint64_t>()> load;  // null if they are loaded, or none are kept
   };
   static bool is_kept(std::uint64_t element, std::size_t kind);
-  static void thin(Output& output);
+  void thin(Output& output);
   void make_room();
   const std::vector<std::uint64_t>& elements_of(Output& output);
 
   std::unordered_map<std::uint64_t, std::uint32_t> whole_, parts_;  // by fingerprint
   std::vector<Output> outputs_;
-  // By kind: about how many elements are kept, and from which output on.
+  // By kind: how many elements are kept, and from which output on.
   std::size_t kept_[std::size(kZeros)] = {}, first_[std::size(kZeros)] = {};
 };
 
