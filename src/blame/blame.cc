@@ -146,8 +146,12 @@ class Walk {
     const auto difference = compare::find_argument_difference(*op.golden, *op.actual);
     const bool is_another = difference && is_rewritten(op, *difference);
     if (difference && !is_another) {
-      OPDUMP_TRY(replayed, replay(i, {.argues = true}));
+      const std::tuple cause(compare::module_of(*op.golden), op.golden->type, difference->text);
+      if (!causes_.contains(cause)) {
+        OPDUMP_TRY(replayed, replay(i, {.argues = true}));
+      }
       blame_argument(i, difference->text, replayed);
+      if (certain_ > before) causes_.insert(cause);
     }
     look_at_inputs(i, certain_ == before && !is_another);
     if (certain_ > before) return ok();
@@ -293,14 +297,11 @@ class Walk {
   // Whether steps between a culprit and this operator were not recorded: they have changed the weights.
   bool comes_after_a_gap(const OperatorComparison& reader) const {
     const std::int64_t step = reader.golden->step;
-    const bool has_culprit = std::ranges::any_of(answer_.findings, [&](const Finding& finding) {
+    const auto is_earlier = [&](const Finding& finding) {
       return finding.confidence == Confidence::certain && finding.op.run().step < step;
-    });
-    if (!has_culprit) return false;
-    const dump::Runs& runs = golden_.runs();
-    for (std::uint32_t i = 0; i < runs.section_count(); ++i)
-      if (runs.section(i).rank == reader.golden->rank && runs.section(i).step == step - 1) return false;
-    return true;
+    };
+    return std::ranges::any_of(answer_.findings, is_earlier) &&
+           !has_step(golden_.runs(), reader.golden->rank, step - 1);
   }
 
   // The first of these explains all others, as another batch does.
@@ -547,15 +548,15 @@ class Walk {
       answer_.outcome = BlameOutcome::differs;
       OPDUMP_TRY(answer_.chain,
                  describe_chain(suspects_, answer_.findings.front().op.run(), options_.replay));
-    } else if (comparison.outcome == compare::Answer::nothing_compared || !comparison.incomplete.empty() ||
-               !reasons_.empty() || left_out_ > 0) {
-      answer_.outcome = BlameOutcome::incomplete;
     } else {
-      answer_.outcome = answer_.differing > 0 ? BlameOutcome::rounding : BlameOutcome::same;
+      const bool is_open =
+          (!reasons_.empty() || left_out_ > 0) && comparison.outcome != compare::Answer::same;
+      const bool is_whole = comparison.outcome != compare::Answer::nothing_compared &&
+                            comparison.incomplete.empty() && !is_open;
+      answer_.outcome = !is_whole               ? BlameOutcome::incomplete
+                        : answer_.differing > 0 ? BlameOutcome::rounding
+                                                : BlameOutcome::same;
     }
-    if (answer_.outcome == BlameOutcome::incomplete && comparison.incomplete.empty() &&
-        comparison.outcome == compare::Answer::same)
-      answer_.outcome = answer_.differing > 0 ? BlameOutcome::rounding : BlameOutcome::same;
     return ok();
   }
 
@@ -581,6 +582,8 @@ class Walk {
   std::size_t certain_ = 0;        // findings
   std::map<std::string, std::uint64_t> reasons_;  // not to replay
   std::map<std::string, std::string> harmless_;   // arguments that differ, and the first operator's name
+  // Those that are culprits, by module and type of the operator.
+  std::set<std::tuple<std::string, std::string, std::string>> causes_;
   SumPrecision precision_;
 };
 

@@ -35,6 +35,12 @@ std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dum
   return found ? std::optional(runs.without_slots(*found)) : std::nullopt;
 }
 
+bool has_step(const dump::Runs& runs, std::uint32_t rank, std::int64_t step) {
+  for (std::uint32_t i = 0; i < runs.section_count(); ++i)
+    if (runs.section(i).rank == rank && runs.section(i).step == step) return true;
+  return false;
+}
+
 bool are_one(const dump::OperatorRun& a, const dump::OperatorRun& b) {
   return a.rank == b.rank && a.step == b.step && compare::operator_name(a) == compare::operator_name(b);
 }

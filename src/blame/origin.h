@@ -15,6 +15,9 @@ namespace opdump::blame {
 std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dump::OperatorRun& reader,
                                                const std::vector<std::uint64_t>& elements);
 
+// Whether a step of a rank was recorded.
+bool has_step(const dump::Runs& runs, std::uint32_t rank, std::int64_t step);
+
 // Whether these are the same execution, or its partner in the other run.
 bool are_one(const dump::OperatorRun& a, const dump::OperatorRun& b);
 
