@@ -33,7 +33,6 @@
 namespace opdump::blame {
 namespace {
 
-using compare::ContentIndex;
 using compare::elements_of;
 using compare::one_line;
 using compare::operator_name;
@@ -242,9 +241,9 @@ class Walk {
         if (blames && is_whole && !op.is_quantised && blame_copied_data(i, slot, *producer)) continue;
         if (blames && is_beyond_rounding(slot)) note_feeder(op, *producer);
       } else if (is_to_blame) {
-        const bool has_size = golden.size() == actual.size();
         if (maker && note_other_maker(i, slot, golden, *maker)) continue;
-        has_size ? blame_input(i, slot, golden, actual, maker) : blame_shape(i, slot, golden, actual);
+        golden.size() == actual.size() ? blame_input(i, slot, golden, actual, maker)
+                                       : blame_shape(i, slot, golden, actual);
         produced_.add(i, std::move(actual));  // others that read it are not to blame again
       }
     }
@@ -532,8 +531,8 @@ class Walk {
     for (const auto& [reason, count] : reasons_)
       answer_.not_replayed.push_back(counted(count, "operator") + ": " + reason);
     const auto is_unchecked = [](const auto& of) { return !of.second.reads_checked; };
-    const bool computes_wrongly = !answer_.findings.empty() && answer_.findings.front().error;
-    if (computes_wrongly && std::ranges::any_of(actual_.statuses(), is_unchecked))
+    if (!answer_.findings.empty() && answer_.findings.front().error &&
+        std::ranges::any_of(actual_.statuses(), is_unchecked))
       answer_.notes.push_back(
           "inputs are assumed to be unchanged since they were written: opdump run --check-reads looks");
     if (left_out_ > 0)
@@ -575,15 +574,14 @@ class Walk {
   std::map<std::uint32_t, std::string> rewired_;  // that read what another operator made, with a text
   Copies copies_;
   compare::Fingerprints prints_;
-  ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_
+  compare::ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
   bool has_other_shapes_ = false;  // data of other shapes goes into the run
   std::set<std::uint32_t> read_;   // those whose outputs another one reads, after the first culprit
   std::size_t certain_ = 0;        // findings
   std::map<std::string, std::uint64_t> reasons_;  // not to replay
   std::map<std::string, std::string> harmless_;   // arguments that differ, and the first operator's name
-  // Those that are culprits, by module and type of the operator.
-  std::set<std::tuple<std::string, std::string, std::string>> causes_;
+  std::set<std::tuple<std::string, std::string, std::string>> causes_;  // by module, type and difference
   SumPrecision precision_;
 };
 
