@@ -9,29 +9,39 @@
 namespace opdump::cli {
 namespace {
 
+// Verbs of a verb stand in its --help, each in a line with what it does.
 constexpr std::string_view kBash = R"sh(_opdump() {
-  local word=${COMP_WORDS[COMP_CWORD]}
+  local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words depth=1
+  [[ $verb == graph || $verb == msaccucmp ]] && depth=2
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "@VERBS@ help" -- "$word"))
-  elif [ "${COMP_WORDS[1]}" = help ]; then
-    COMPREPLY=($(compgen -W "@VERBS@" -- "$word"))
+    words="@VERBS@ help"
+  elif [ "$verb" = help ]; then
+    words="@VERBS@"
+  elif [ "$COMP_CWORD" -eq 2 ] && [ $depth -eq 2 ]; then
+    words=$(opdump "$verb" --help 2>/dev/null | sed -nE 's/^  +([a-z_]+)  +[A-Z].*/\1/p')
   elif [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W "$(opdump "${COMP_WORDS[1]}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)" -- "$word"))
+    words=$(opdump "${COMP_WORDS[@]:1:depth}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z_-]*' | sort -u)
   else
     COMPREPLY=($(compgen -f -- "$word"))
+    return
   fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -o filenames -F _opdump opdump
 )sh";
 
 constexpr std::string_view kZsh = R"sh(#compdef opdump
 _opdump() {
+  local depth=2
+  [[ $words[2] == (graph|msaccucmp) ]] && depth=3
   if (( CURRENT == 2 )); then
     compadd @VERBS@ help
   elif [[ $words[2] == help ]]; then
     compadd @VERBS@
+  elif (( CURRENT == 3 && depth == 3 )); then
+    compadd $(opdump $words[2] --help 2>/dev/null | sed -nE 's/^  +([a-z_]+)  +[A-Z].*/\1/p')
   elif [[ $words[CURRENT] == -* ]]; then
-    compadd -- $(opdump $words[2] --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)
+    compadd -- $(opdump $words[2,depth] --help 2>/dev/null | grep -oE -- '--[a-z][a-z_-]*' | sort -u)
   else
     _files
   fi
@@ -39,9 +49,22 @@ _opdump() {
 compdef _opdump opdump
 )sh";
 
-constexpr std::string_view kFish = R"sh(complete -c opdump -n __fish_use_subcommand -f -a "@VERBS@ help"
+constexpr std::string_view kFish = R"sh(function __opdump_words
+  set -l words (commandline -opc)
+  switch "$words[2]"
+    case graph msaccucmp
+      if test (count $words) -eq 2
+        opdump $words[2] --help 2>/dev/null | string match -rg -- '^  +([a-z_]+)  +[A-Z]'
+      else
+        opdump $words[2..3] --help 2>/dev/null | string match -ra -- '--[a-z][a-z_-]*' | sort -u
+      end
+    case '*'
+      opdump $words[2] --help 2>/dev/null | string match -ra -- '--[a-z][a-z_-]*' | sort -u
+  end
+end
+complete -c opdump -n __fish_use_subcommand -f -a "@VERBS@ help"
 complete -c opdump -n "__fish_seen_subcommand_from help" -f -a "@VERBS@"
-complete -c opdump -n "not __fish_use_subcommand" -a "(opdump (commandline -opc)[2] --help 2>/dev/null | string match -ra -- '--[a-z][a-z-]*' | sort -u)"
+complete -c opdump -n "not __fish_use_subcommand" -a "(__opdump_words)"
 )sh";
 
 std::string with_verbs(std::string_view script) {
