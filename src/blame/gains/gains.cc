@@ -77,6 +77,16 @@ Result<Columns> columns_of(const dump::Slot& slot, const dump::Slot& other, Gain
                                   {{"Max Value", ""}, {"Min Value", ""}, {"L2Norm Value", ""}});
 }
 
+// Of a tensor; that of another type has none.
+Distance size_of(const dump::Slot& slot) {
+  Distance size;
+  if (!model::is_floating(slot.dtype)) return size;
+  const auto columns = columns_of(slot, slot, GainSource::outputs);
+  size.norm = columns ? compare::column_number(*columns, "L2Norm Value").value_or(0) : 0;
+  size.count = static_cast<double>(model::element_count(*slot.shape).value_or(0));
+  return size;
+}
+
 // Nothing of what is no floating number, or not comparable.
 std::optional<Distance> distance_of(const SlotComparison& slot, GainSource source) {
   if (slot.golden == nullptr || slot.actual == nullptr || !model::is_floating(slot.dtype) ||
@@ -145,7 +155,7 @@ std::uint32_t place_of(std::string_view type, std::uint32_t output) {
 // What an optimizer does to weights, or to its own state.
 bool updates(const dump::OperatorRun& run) {
   return run.op != nullptr && run.op->phase == model::Phase::optimizer &&
-         (run.type.starts_with("add") || run.type.starts_with("_f"));
+         (run.type.starts_with("add") || run.type.starts_with("_f") || run.type == "clone");
 }
 
 // Whoever reads it, data is data.
@@ -197,20 +207,35 @@ std::vector<Gain> GainMeter::measure(const compare::OperatorComparison& op) {
   if (data) gains.push_back(data->against(GainOf::data, {largest_}));
   if (made.empty()) return gains;
   Distance base, own;
-  for (const Distance& recent : recent_) base = larger_of(base, recent);
-  const Distance& terms = read ? read->worst : base;
+  for (const Recent& recent : recent_) base = larger_of(base, recent.made);
   const double before = std::max({base.whole, updated_before_, read ? read->worst.peak : 0});
   for (const auto& [place, output] : made) {
-    if (!output.is_cancelled(terms))
+    // The sizes of tensors that do not differ are not known yet.
+    const bool is_unknown = !read && output.worst.whole > kFewDigits && !output.is_cancelled(base);
+    if (!output.is_cancelled(read ? read->worst : is_unknown ? size_recent() : base))
       gains.push_back(output.against(read ? GainOf::statistics : GainOf::outputs, {before}, place));
     own = larger_of(own, output.worst);
     own.whole = std::min(own.whole, 1.0);
     if (updates(run) && output.worst.whole <= kFewDigits) updated_ = std::max(updated_, output.worst.whole);
   }
-  recent_.push_back(own);
+  recent_.push_back({own, op.actual});
   if (recent_.size() > kRecent) recent_.pop_front();
   largest_ = std::max(largest_, std::min(own.peak, 1.0));
   return gains;
+}
+
+// What the last operators made, with the sizes of tensors that do not differ. These are read from their
+// files.
+Distance GainMeter::size_recent() {
+  Distance all;
+  for (Recent& recent : recent_) {
+    if (const auto run = std::exchange(recent.run, nullptr))
+      for (const dump::Slot& slot : run->slots)
+        if (slot.side == model::Side::output && !slot.file.empty() && slot.shape)
+          recent.made = larger_of(recent.made, size_of(slot));
+    all = larger_of(all, recent.made);
+  }
+  return all;
 }
 
 void GainMeter::note_made(const compare::OperatorComparison& op) {

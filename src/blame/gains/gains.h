@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,13 +64,18 @@ class GainMeter {
   std::vector<Gain> measure(const compare::OperatorComparison& op);
 
  private:
+  struct Recent {
+    Distance made;                                 // the largest of its outputs
+    std::shared_ptr<const dump::OperatorRun> run;  // of actual; null once the sizes of outputs are known
+  };
   void begin_rank();
   void note_made(const compare::OperatorComparison& op);
+  Distance size_recent();
 
   const GainSource source_;
   std::uint32_t rank_ = 0;
   std::int64_t step_ = 0;
-  std::deque<Distance> recent_;           // outputs of the last operators
+  std::deque<Recent> recent_;             // the last operators
   std::unordered_set<std::size_t> made_;  // statistics of actual's outputs: what reads them reads no data
   double largest_ = 0;                    // relative difference of all outputs
   // Relative differences of weights and the state of an optimizer, but for what hardly has digits in common:

@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -154,6 +157,36 @@ TEST_F(GainsTest, WhatRoundingLeavesOfASumIsNoMeasure) {
   };
   EXPECT_EQ(measure_sum(1e-7), 0u);
   EXPECT_EQ(measure_sum(1e-3), 1u);
+}
+
+TEST_F(GainsTest, TensorsThatDoNotDifferHaveASize) {
+  const std::string path = testing::TempDir() + "gains_terms.npy";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4096,), }";
+  header.resize(117, ' ');
+  const std::vector<float> terms(4096, 1);
+  std::ofstream file(path, std::ios::binary);
+  file << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header << '\n';
+  file.write(reinterpret_cast<const char*>(terms.data()), 4 * 4096);
+  file.close();
+  for (const bool has_file : {false, true}) {
+    dump::OperatorRun run;
+    run.type = "native_batch_norm_backward";
+    run.rank = has_file;
+    dump::Slot& slot = run.slots.emplace_back();
+    slot.side = model::Side::output;
+    slot.dtype = model::DType::float32;
+    slot.shape = model::Shape{4096};
+    if (has_file) slot.file = path;
+    OperatorComparison same;
+    same.golden = same.actual = std::make_shared<dump::OperatorRun>(run);
+    add_tensor(same, 0);
+    EXPECT_EQ(meter_.measure(same).at(0).whole, 0);
+    OperatorComparison sum = make("sum", has_file);
+    add_tensor(sum, 1);
+    sum.slots[0].metrics->rmse = 1e-6;  // of 64 numbers, each the sum of 64 terms
+    EXPECT_EQ(meter_.measure(sum).size(), has_file ? 0u : 1u);
+  }
+  std::filesystem::remove(path);
 }
 
 TEST_F(GainsTest, WhatIsNoMeasure) {
