@@ -486,13 +486,7 @@ class Walk {
       return;
     }
     const bool is_golden = suspects_[*first].golden != nullptr;
-    std::optional<std::uint32_t> other;  // in its place: with no operator of both runs in between
-    for (std::uint32_t i = *first; i < suspects_.size() && !is_paired(suspects_[i]) && !other; ++i) {
-      if ((suspects_[i].golden != nullptr) != is_golden &&
-          compare::RewrittenModules::are_together(suspects_[i].run(), suspects_[*first].run()))
-        other = i;
-      if (before_equal_.contains(i)) break;
-    }
+    const auto other = find_in_its_place(suspects_, *first, before_equal_);
     add(*first, Cause::sequence, Confidence::suspect, {},
         std::string("only in ") + (is_golden ? "golden" : "actual") +
             (!other ? std::string()

@@ -132,4 +132,16 @@ std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> o
   return candidate && !ends_equal ? candidate : feeder;
 }
 
+std::optional<std::uint32_t> find_in_its_place(std::span<const OperatorComparison> ops, std::uint32_t single,
+                                               const std::set<std::uint32_t>& before_equal) {
+  const bool is_golden = ops[single].golden != nullptr;
+  for (std::uint32_t i = single; i < ops.size() && !is_paired(ops[i]); ++i) {
+    if ((ops[i].golden != nullptr) != is_golden &&
+        compare::RewrittenModules::are_together(ops[i].run(), ops[single].run()))
+      return i;
+    if (before_equal.contains(i)) break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace opdump::blame

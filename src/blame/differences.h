@@ -70,4 +70,10 @@ std::optional<std::uint32_t> find_sequence(std::span<const compare::OperatorComp
                                            std::optional<std::uint32_t> feeder,
                                            const std::function<bool(std::uint32_t)>& is_rewired);
 
+// Of an operator that only one run has, what the other run has instead: in one module with it, and with no
+// operator of both runs in between.
+std::optional<std::uint32_t> find_in_its_place(std::span<const compare::OperatorComparison> ops,
+                                               std::uint32_t single,
+                                               const std::set<std::uint32_t>& before_equal);
+
 }  // namespace opdump::blame

@@ -210,9 +210,11 @@ std::vector<Gain> GainMeter::measure(const compare::OperatorComparison& op) {
   for (const Recent& recent : recent_) base = larger_of(base, recent.made);
   const double before = std::max({base.whole, updated_before_, read ? read->worst.peak : 0});
   for (const auto& [place, output] : made) {
+    bool is_cancelled = output.is_cancelled(read ? read->worst : base);
     // The sizes of tensors that do not differ are not known yet.
-    const bool is_unknown = !read && output.worst.whole > kFewDigits && !output.is_cancelled(base);
-    if (!output.is_cancelled(read ? read->worst : is_unknown ? size_recent() : base))
+    if (!is_cancelled && !read && output.worst.whole > kFewDigits)
+      is_cancelled = output.is_cancelled(size_recent());
+    if (!is_cancelled)
       gains.push_back(output.against(read ? GainOf::statistics : GainOf::outputs, {before}, place));
     own = larger_of(own, output.worst);
     own.whole = std::min(own.whole, 1.0);
