@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import gc
 import json
 import math
 import mmap
@@ -41,6 +42,7 @@ sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come 
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # several of these run at once
 
+gc.disable()  # the import makes many objects, none of which is released
 try:
     import torch  # noqa: E402
 except ImportError as error:
@@ -558,6 +560,8 @@ def _keep_memory() -> None:
 
 
 def main() -> None:
+    gc.freeze()
+    gc.enable()
     _keep_memory()
     replies = sys.stdout
     sys.stdout = sys.stderr  # what a library prints is no reply
@@ -577,3 +581,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    os._exit(0)  # torch takes half a second to end

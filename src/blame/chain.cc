@@ -18,10 +18,11 @@ namespace {
 using compare::OperatorComparison;
 
 constexpr std::size_t kMaxChain = 6;
+constexpr double kCancels = 10;  // what inputs bring, against what is left of it
 
 // ", 98 % by input.1": how much of what the operator inherits each input brings, the largest first. Shares
-// add up to 100 %; where inputs cancel one another, some are negative. Empty if one input differs, or if it
-// cannot be run again.
+// add up to 100 %, and some are negative where inputs cancel one another; where hardly anything is left (the
+// two moments of Adam), their numbers say nothing. Empty if one input differs, or if it cannot be run again.
 Result<std::string> describe_shares(const OperatorComparison& op, const Replay& replay) {
   const auto differing = std::ranges::count_if(op.slots, [](const compare::SlotComparison& slot) {
     return compare::side_of(slot) == model::Side::input && differs(slot);
@@ -33,6 +34,8 @@ Result<std::string> describe_shares(const OperatorComparison& op, const Replay& 
   if (!replayed.is_done) return std::string();
   std::ranges::stable_sort(replayed.shares, std::greater(),
                            [](const auto& of) { return std::abs(of.second); });
+  if (!replayed.shares.empty() && std::abs(replayed.shares.front().second) > kCancels)
+    return std::string(", the differences of its inputs cancel one another");
   std::string text;
   for (const auto& [input, share] : replayed.shares)
     if (const double percent = std::round(100 * share); percent != 0)

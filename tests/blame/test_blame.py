@@ -129,6 +129,14 @@ def test_the_chain_says_which_input_brings_the_error(pair):
     assert len(brought) > 1 and brought == sorted(brought, reverse=True) and 97 <= sum(brought) <= 103
 
 
+def test_the_chain_says_where_differences_cancel_one_another(pair):
+    """Adam's first step divides a gradient by its own size."""
+    golden = pair.record("golden", program(), steps="0")
+    actual = pair.record("actual", program(factor=5), steps="0")
+    last = json.loads(pair.run("blame", golden, actual, "--json").stdout)["chain"][-1]
+    assert "optimizer-Adam/addcdiv_" in last and last.endswith(", the differences of its inputs cancel one another)"), last
+
+
 def test_golden_can_be_at_fault(pair):
     wrong = pair.record("golden", program(fault("tanh", "x", "2 * torch.sigmoid(2 * x) - 1", "result = result * 1.0003")))
     found = pair.culprit(wrong, pair.record("actual", program()))
