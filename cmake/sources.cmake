@@ -59,6 +59,7 @@ set(OPDUMP_TESTS_model model/model_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   math/convert.cc
+  math/element_hash.cc
   math/hash.cc
   math/memory_walk.cc
   math/simd_targets.cc
@@ -85,6 +86,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/stats/torch_hashes.cc
 )
 set(OPDUMP_TESTS_math
+  math/element_hash_test.cc
   math/memory_test.cc
   math/small_floats_test.cc
   math/layout/box_copy_test.cc

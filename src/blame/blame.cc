@@ -51,7 +51,8 @@ class Walk {
         actual_(actual),
         options_(options),
         gains_(!compare::describe_environments(golden, actual)),
-        copies_(actual.runs()) {}
+        copies_(actual.runs()),
+        produced_(options.compare.threads) {}
 
   Result<BlameAnswer> walk(compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(collect(comparison));
@@ -89,14 +90,10 @@ class Walk {
         ++left_out_;
     };
     OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
-    std::vector<const dump::Slot*> others;
     for (const OperatorComparison& op : suspects_) {
-      for (const SlotComparison& slot : op.slots)
-        if (is_only_in_actual(slot)) others.push_back(slot.actual);
       if (is_paired(op) || compare::only_moves(op.run().type)) continue;
       op.golden ? rewritten_.add_golden(*op.golden) : rewritten_.add_actual(*op.actual);
     }
-    prints_.prepare(others, options_.compare.threads);
     return ok();
   }
 
@@ -220,14 +217,13 @@ class Walk {
     const OperatorComparison& op = suspects_[i];
     for (const SlotComparison& slot : op.slots) {
       if (compare::side_of(slot) != model::Side::input || !differs(slot)) continue;
-      const auto print = prints_.of(*slot.actual);
-      if (!print || print->count == 0) continue;
-      auto producer = produced_.find(*print);
+      auto producer = produced_.find(*slot.actual);
       const bool is_whole = producer.has_value();  // a part in 16 bits may have its numbers by chance
-      if (!producer) producer = produced_.find_known_part(*print);
+      if (!producer) producer = produced_.find_known_part(*slot.actual);
       std::vector<std::uint64_t> actual, golden;
       if (!producer) {
         actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
+        if (actual.empty()) continue;
         producer = produced_.find_part(actual, golden);
       }
       const bool is_to_blame = !producer && blames && !op.is_quantised;  // else what quantises lies between
@@ -356,8 +352,7 @@ class Walk {
     copies_.note(suspects_, i, produced_);
     for (const SlotComparison& slot : suspects_[i].slots) {
       if (!is_only_in_actual(slot) || compare::side_of(slot) != model::Side::output) continue;
-      const auto print = prints_.of(*slot.actual);
-      if (print) produced_.add(i, *print, [&output = *slot.actual] { return elements_of(output); });
+      produced_.add(i, *slot.actual);
       produced_nothing_ = false;
     }
   }
@@ -567,7 +562,6 @@ class Walk {
   GainSearch gains_;
   std::map<std::uint32_t, std::string> rewired_;  // that read what another operator made, with a text
   Copies copies_;
-  compare::Fingerprints prints_;
   compare::ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
   bool has_other_shapes_ = false;  // data of other shapes goes into the run

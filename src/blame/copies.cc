@@ -8,7 +8,7 @@
 namespace opdump::blame {
 
 void Copies::note(std::span<const compare::OperatorComparison> suspects, std::uint32_t i,
-                  const compare::ContentIndex& produced) {
+                  compare::ContentIndex& produced) {
   const compare::OperatorComparison& op = suspects[i];
   if (is_paired(op) || op.actual == nullptr || !is_copy(op.actual->type)) return;
   std::optional<model::DType> coarsest;
@@ -22,12 +22,11 @@ void Copies::note(std::span<const compare::OperatorComparison> suspects, std::ui
     add(slot.actual->dtype);
     types.insert(slot.actual->dtype);
     if (compare::side_of(slot) != model::Side::input) continue;
-    const std::vector<std::uint64_t> elements = compare::elements_of(*slot.actual);
-    const auto maker = produced.find(compare::fingerprint_of(elements));
+    const auto maker = produced.find(*slot.actual);
     if (maker && is_paired(suspects[*maker])) of_both_.insert(i);
     const auto data = maker ? type_of_data(*maker) : std::nullopt;
     if (data) add(*data);
-    is_of_data &= data || (!maker && !find_producer(actual_, *op.actual, elements));
+    is_of_data &= data || (!maker && !find_producer(actual_, *op.actual, compare::elements_of(*slot.actual)));
   }
   // What copies without a conversion does so because of axes: of a view, which may have elements repeated.
   if (is_of_data && types.size() > 1) of_data_.emplace(i, *coarsest);

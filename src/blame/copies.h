@@ -19,7 +19,7 @@ class Copies {
 
   // Operators are known by their places in `suspects`; `produced` has the outputs that differ so far.
   void note(std::span<const compare::OperatorComparison> suspects, std::uint32_t i,
-            const compare::ContentIndex& produced);
+            compare::ContentIndex& produced);
 
   // Of what an operator of both runs made.
   bool are_of_both(std::uint32_t i) const { return of_both_.contains(i); }

@@ -1,59 +1,27 @@
 #include "compare/content.h"
 
 #include <algorithm>
+#include <array>
 #include <bitset>
-#include <cstring>
 #include <map>
 #include <utility>
 
 #include "base/worker_pool.h"
+#include "math/element_hash.h"
 
 namespace opdump::compare {
 namespace {
 
-// The finaliser of SplitMix64.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
-// Calls use(hash) for each element of tensor, of `Bits` or of two of them.
-template <typename Bits, bool kIsPair = false, typename Use>
-void hash_as(const model::TensorView& tensor, const Use& use) {
-  constexpr std::size_t kSize = sizeof(Bits) * (kIsPair ? 2 : 1);
-  const std::size_t count = tensor.byte_count() / kSize;
-  for (std::size_t i = 0; i < count; ++i) {
-    Bits bits[2] = {};
-    std::memcpy(bits, tensor.data + i * kSize, kSize);
-    use(mix(bits[0] ^ mix(bits[1] + kSize)));
-  }
-}
-
+// Calls use(hash) for each element of a tensor.
 template <typename Use>
 void hash_each(const model::TensorView& tensor, const Use& use) {
-  switch (model::dtype_info(tensor.dtype).bits / 8) {
-    case 16:
-      return hash_as<std::uint64_t, true>(tensor, use);
-    case 8:
-      return hash_as<std::uint64_t>(tensor, use);
-    case 4:
-      return hash_as<std::uint32_t>(tensor, use);
-    case 2:
-      return hash_as<std::uint16_t>(tensor, use);
-    default:
-      return hash_as<std::uint8_t>(tensor, use);
+  std::array<std::uint64_t, 1024> hashes;
+  const std::size_t count = math::hashed_count(tensor);
+  for (std::size_t first = 0; first < count; first += hashes.size()) {
+    const auto block = std::span(hashes).first(std::min(hashes.size(), count - first));
+    math::hash_elements(tensor, first, block);
+    for (const std::uint64_t hash : block) use(hash);
   }
-}
-
-Fingerprint sum_up(const model::TensorView& tensor) {
-  Fingerprint print;
-  hash_each(tensor, [&](std::uint64_t hash) {
-    print.sum += hash;
-    ++print.count;
-  });
-  return print;
 }
 
 // Whose elements lie together in row-major order.
@@ -90,7 +58,7 @@ class Samples {
   std::unordered_map<std::uint64_t, std::size_t> counts_;
 };
 
-std::uint64_t key_of(const Fingerprint& print) { return print.sum ^ mix(print.count); }
+std::uint64_t key_of(const Fingerprint& print) { return print.sum ^ print.count * 0x9E3779B97F4A7C15u; }
 
 // What identifies its elements: the file, by whatever name, and the place in it.
 std::string file_key(const dump::Slot& slot) {
@@ -100,12 +68,19 @@ std::string file_key(const dump::Slot& slot) {
   return slot.part ? file + "@" + std::to_string(slot.part->offset) : file;
 }
 
+// As math::hashed_count() of its tensor; nothing if the file has to be read for it.
+std::optional<std::size_t> hashed_count(const dump::Slot& slot) {
+  const std::uint64_t bits = model::dtype_info(slot.dtype).bits;
+  const std::uint64_t count = slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
+  if (count == 0 || bits == 0) return std::nullopt;
+  return bits >= 8 ? count : (count * bits + 7) / 8;
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor) {
-  std::vector<std::uint64_t> hashes;
-  hashes.reserve(tensor.byte_count() / std::max(1u, model::dtype_info(tensor.dtype).bits / 8u));
-  hash_each(tensor, [&](std::uint64_t hash) { hashes.push_back(hash); });
+  std::vector<std::uint64_t> hashes(math::hashed_count(tensor));
+  math::hash_elements(tensor, 0, hashes);
   return hashes;
 }
 
@@ -123,25 +98,8 @@ std::vector<std::uint64_t> elements_of(const dump::Slot& slot) {
 std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot) {
   const auto tensor = read_straight(slot);
   if (!tensor) return std::nullopt;
-  return sum_up(tensor->view());
-}
-
-std::optional<Fingerprint> Fingerprints::of(const dump::Slot& slot) {
-  if (slot.file.empty() || slot.strides) return fingerprint_of(slot);
-  const auto [known, is_new] = known_.try_emplace(file_key(slot));
-  if (is_new) known->second = fingerprint_of(slot);
-  return known->second;
-}
-
-void Fingerprints::prepare(std::span<const dump::Slot* const> slots, unsigned threads) {
-  std::vector<std::pair<const dump::Slot*, std::optional<Fingerprint>*>> fresh;
-  for (const dump::Slot* slot : slots) {
-    if (slot->file.empty() || slot->strides) continue;
-    const auto [known, is_new] = known_.try_emplace(file_key(*slot));
-    if (is_new) fresh.emplace_back(slot, &known->second);
-  }
-  parallel_for(fresh.size(), threads,
-               [&](std::size_t i) { *fresh[i].second = fingerprint_of(*fresh[i].first); });
+  const model::TensorView& view = tensor->view();
+  return Fingerprint{.sum = math::sum_of_hashes(view), .count = math::hashed_count(view)};
 }
 
 std::vector<std::size_t> sample_places(std::size_t count) {
@@ -171,17 +129,56 @@ bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& e
   return 10 * found >= 9 * elements.size();
 }
 
-void ContentIndex::add(std::uint32_t op, std::vector<std::uint64_t> elements) {
-  const Fingerprint print = fingerprint_of(elements);
-  add(op, print, [elements = std::move(elements)]() mutable { return std::move(elements); });
+std::optional<Fingerprint> ContentIndex::print_of(const dump::Slot& slot) {
+  if (slot.file.empty() || slot.strides) return fingerprint_of(slot);
+  const auto [known, is_new] = prints_.try_emplace(file_key(slot));
+  if (is_new) known->second = fingerprint_of(slot);
+  return known->second;
 }
 
-void ContentIndex::add(std::uint32_t op, const Fingerprint& print,
-                       std::function<std::vector<std::uint64_t>()> load) {
-  whole_.insert_or_assign(key_of(print), op);
-  kept_[0] += print.count;
-  outputs_.push_back({op, print.count, 0, {}, std::move(load)});
+void ContentIndex::add(std::uint32_t op, const dump::Slot& output) {
+  if (output.file.empty()) return;
+  if (!output.strides) files_.insert_or_assign(file_key(output), op);
+  const auto load = [&output] { return compare::elements_of(output); };
+  if (const auto count = hashed_count(output)) {
+    unread_[*count].emplace_back(op, &output);
+    keep(op, *count, load);
+  } else if (const auto print = print_of(output)) {
+    whole_.insert_or_assign(key_of(*print), op);
+    keep(op, print->count, load);
+  }
+}
+
+void ContentIndex::add(std::uint32_t op, std::vector<std::uint64_t> elements) {
+  const std::size_t count = elements.size();
+  read_unread(count);
+  whole_.insert_or_assign(key_of(fingerprint_of(elements)), op);
+  keep(op, count, [elements = std::move(elements)]() mutable { return std::move(elements); });
+}
+
+void ContentIndex::keep(std::uint32_t op, std::size_t count,
+                        std::function<std::vector<std::uint64_t>()> load) {
+  kept_[0] += count;
+  outputs_.push_back({op, count, 0, {}, std::move(load)});
   make_room();
+}
+
+// Those of so many elements, in their order.
+void ContentIndex::read_unread(std::size_t count) {
+  const auto found = unread_.find(count);
+  if (found == unread_.end()) return;
+  const auto outputs = std::move(found->second);
+  unread_.erase(found);
+  std::vector<std::pair<const dump::Slot*, std::optional<Fingerprint>*>> fresh;
+  for (const auto& [op, slot] : outputs) {
+    if (slot->strides) continue;
+    const auto [known, is_new] = prints_.try_emplace(file_key(*slot));
+    if (is_new) fresh.emplace_back(slot, &known->second);
+  }
+  parallel_for(fresh.size(), threads_,
+               [&](std::size_t i) { *fresh[i].second = fingerprint_of(*fresh[i].first); });
+  for (const auto& [op, slot] : outputs)
+    if (const auto print = print_of(*slot)) whole_.insert_or_assign(key_of(*print), op);
 }
 
 bool ContentIndex::is_kept(std::uint64_t element, std::size_t kind) {
@@ -225,13 +222,22 @@ const std::vector<std::uint64_t>& ContentIndex::elements_of(Output& output) {
   return output.elements;
 }
 
-std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) const {
+std::optional<std::uint32_t> ContentIndex::find(const dump::Slot& slot) {
+  if (!slot.file.empty() && !slot.strides)
+    if (const auto file = files_.find(file_key(slot)); file != files_.end()) return file->second;
+  const auto print = print_of(slot);
+  return print ? find(*print) : std::nullopt;
+}
+
+std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) {
+  read_unread(print.count);
   const auto whole = whole_.find(key_of(print));
   return whole != whole_.end() ? std::optional(whole->second) : std::nullopt;
 }
 
-std::optional<std::uint32_t> ContentIndex::find_known_part(const Fingerprint& print) const {
-  const auto part = parts_.find(key_of(print));
+std::optional<std::uint32_t> ContentIndex::find_known_part(const dump::Slot& slot) {
+  const auto print = print_of(slot);
+  const auto part = print ? parts_.find(key_of(*print)) : parts_.end();
   return part != parts_.end() ? std::optional(part->second) : std::nullopt;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "dump/read/dump_set.h"
@@ -36,36 +37,28 @@ std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 std::vector<std::uint64_t> other_elements(std::span<const std::uint64_t> elements,
                                           std::span<const std::uint64_t> than);
 
-// Fingerprints of the tensors of slots. A file is read once: what an operator reads is mostly the file of
-// what another one made.
-class Fingerprints {
- public:
-  // As fingerprint_of(slot).
-  std::optional<Fingerprint> of(const dump::Slot& slot);
-  // Reads the tensors of these slots now, on so many threads (0: one per core).
-  void prepare(std::span<const dump::Slot* const> slots, unsigned threads);
-
- private:
-  std::unordered_map<std::string, std::optional<Fingerprint>> known_;  // by file, and place in it
-};
-
 // Some places from all over a tensor of `count` elements.
 std::vector<std::size_t> sample_places(std::size_t count);
 // Whether the tensor of a slot has nine in ten of some different elements; not of few, which many tensors
 // have.
 bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& elements);
 
-// Outputs of operators, which have numbers that grow in the order of execution.
+// Outputs of operators, which have numbers that grow in the order of execution. A tensor that an operator
+// reads is mostly the file that another one made: others are read only where no file is known, and once.
 class ContentIndex {
  public:
-  void add(std::uint32_t op, std::vector<std::uint64_t> elements);
-  // The same; `load` gives the elements if a part is looked for.
-  void add(std::uint32_t op, const Fingerprint& print, std::function<std::vector<std::uint64_t>()> load);
+  // On so many threads (0: one per core).
+  explicit ContentIndex(unsigned threads = 0) : threads_(threads) {}
 
-  // The last operator that made all of a tensor.
-  std::optional<std::uint32_t> find(const Fingerprint& print) const;
+  // The slot must stay. Without effect if it has no tensor.
+  void add(std::uint32_t op, const dump::Slot& output);
+  void add(std::uint32_t op, std::vector<std::uint64_t> elements);
+
+  // The operator that made the file of the slot, else the last one that made all of its tensor.
+  std::optional<std::uint32_t> find(const dump::Slot& slot);
+  std::optional<std::uint32_t> find(const Fingerprint& print);
   // Of a tensor that find_part() was given before, its answer; nothing if it had none.
-  std::optional<std::uint32_t> find_known_part(const Fingerprint& print) const;
+  std::optional<std::uint32_t> find_known_part(const dump::Slot& slot);
   // The one that made most of the elements that differ from golden's, or of all where it has another size: a
   // slice, or memory that several operators have filled. Nothing if most of those are of no output, or if
   // they are few and of an old one.
@@ -84,11 +77,19 @@ class ContentIndex {
     std::vector<std::uint64_t> elements;
     std::function<std::vector<std::uint64_t>()> load;  // null if they are loaded, or none are kept
   };
+  void keep(std::uint32_t op, std::size_t count, std::function<std::vector<std::uint64_t>()> load);
+  std::optional<Fingerprint> print_of(const dump::Slot& slot);
+  void read_unread(std::size_t count);
   static bool is_kept(std::uint64_t element, std::size_t kind);
   void thin(Output& output);
   void make_room();
   const std::vector<std::uint64_t>& elements_of(Output& output);
 
+  unsigned threads_;
+  std::unordered_map<std::string, std::uint32_t> files_;
+  std::unordered_map<std::string, std::optional<Fingerprint>> prints_;  // by file, and place in it
+  // By their number of elements: outputs that are not in whole_ yet.
+  std::unordered_map<std::size_t, std::vector<std::pair<std::uint32_t, const dump::Slot*>>> unread_;
   std::unordered_map<std::uint64_t, std::uint32_t> whole_, parts_;  // by fingerprint
   std::vector<Output> outputs_;
   // By kind: how many elements are kept, and from which output on.

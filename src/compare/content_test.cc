@@ -16,7 +16,7 @@ std::vector<std::uint64_t> elements(const std::vector<float>& values) {
       model::DType::float32, {static_cast<std::int64_t>(values.size())}, values.data()));
 }
 
-std::optional<std::uint32_t> find(const ContentIndex& index, const std::vector<float>& values) {
+std::optional<std::uint32_t> find(ContentIndex& index, const std::vector<float>& values) {
   return index.find(fingerprint_of(elements(values)));
 }
 
@@ -74,18 +74,41 @@ TEST_F(ContentFiles, ATensorHasMostElementsOfItsParts) {
   EXPECT_FALSE(has({11, 12, 13, 14, 15, 16, 17, 18, 19, 20}));
 }
 
-TEST_F(ContentFiles, AFileIsReadOnceWhateverItsName) {
+TEST_F(ContentFiles, TheOperatorThatMadeAFileIsKnownWithoutItsElements) {
   dump::Slot output = write_slot(folder_ + "/output.npy", {1, 2, 3}), input = output;
-  const dump::Slot other = write_slot(folder_ + "/other.npy", {4, 5});
   output.linked = input.linked = {1, 2};
+  output.shape = input.shape = model::Shape{3};
+  dump::Slot copy = write_slot(folder_ + "/copy.npy", {3, 2, 1}),
+             other = write_slot(folder_ + "/other.npy", {4, 5, 6});
+  ContentIndex index(2);
+  index.add(1, output);
+  index.add(2, copy);
+  index.add(3, dump::Slot());
+  std::filesystem::rename(output.file, folder_ + "/moved.npy");
   input.file = folder_ + "/no file has this name";
-  const dump::Slot* slots[] = {&output, &other};
-  Fingerprints prints;
-  prints.prepare(slots, 2);
-  std::filesystem::remove(other.file);
-  EXPECT_EQ(prints.of(input), fingerprint_of(elements({1, 2, 3})));
-  EXPECT_EQ(prints.of(other), fingerprint_of(elements({4, 5})));
-  EXPECT_EQ(prints.of(dump::Slot()), std::nullopt);
+  EXPECT_EQ(index.find(input), 1u);
+  EXPECT_EQ(index.find(other), std::nullopt);
+  EXPECT_EQ(index.find(dump::Slot()), std::nullopt);
+}
+
+TEST_F(ContentFiles, OtherFilesAreKnownByTheirElements) {
+  dump::Slot output = write_slot(folder_ + "/output.npy", {1, 2, 3}),
+             copy = write_slot(folder_ + "/copy.npy", {1, 2, 3});
+  const dump::Slot input = write_slot(folder_ + "/input.npy", {3, 2, 1});
+  output.shape = copy.shape = model::Shape{3};
+  ContentIndex index;
+  index.add(1, output);
+  index.add(2, copy);
+  EXPECT_EQ(index.find(input), 2u);
+  EXPECT_EQ(index.find(output), 1u);
+  index.add(3, elements({2, 1, 3}));
+  std::filesystem::remove(output.file);  // which has been read
+  index.add(4, output);
+  EXPECT_EQ(index.find(input), 4u);
+  EXPECT_EQ(index.find_known_part(input), std::nullopt);
+  const dump::Slot part = write_slot(folder_ + "/part.npy", {1, 2});
+  EXPECT_EQ(index.find_part(elements({1, 2}), {}), 3u);
+  EXPECT_EQ(index.find_known_part(part), 3u);
 }
 
 TEST(Content, SlicesAndMixturesComeFromTheOperatorOfMostElements) {
@@ -98,24 +121,21 @@ TEST(Content, SlicesAndMixturesComeFromTheOperatorOfMostElements) {
   EXPECT_EQ(index.find_part(elements({8, 6}), elements({8, 5})), 2u);  // only where it differs
 }
 
-TEST(Content, OutputsAreLoadedWhereAPartIsLookedForAndItIsKnownAfterwards) {
+TEST_F(ContentFiles, OutputsAreReadWhereAPartIsLookedForAndItIsKnownAfterwards) {
+  const dump::Slot first = write_slot(folder_ + "/first.npy", {1, 2, 3}),
+                   second = write_slot(folder_ + "/second.npy", {11, 12, 13});
   ContentIndex index;
-  int loaded = 0;
-  for (const float first : {1.0f, 11.0f})
-    index.add(static_cast<std::uint32_t>(first), fingerprint_of(elements({first, first + 1, first + 2})),
-              [&loaded, first] {
-                ++loaded;
-                return elements({first, first + 1, first + 2});
-              });
+  index.add(1, first);
+  index.add(2, second);
   EXPECT_EQ(find(index, {1, 2, 3}), 1u);
-  EXPECT_EQ(loaded, 0);
-  EXPECT_EQ(index.find_part(elements({12, 13}), {}), 11u);
-  EXPECT_EQ(loaded, 1);
-  EXPECT_EQ(index.find_known_part(fingerprint_of(elements({13, 12}))), 11u);
-  EXPECT_EQ(index.find_known_part(fingerprint_of(elements({2, 3}))), std::nullopt);
-  EXPECT_EQ(index.find_part(elements({2, 3}), {}), 1u);
-  EXPECT_EQ(index.find_part(elements({1, 2}), {}), 1u);
-  EXPECT_EQ(loaded, 2);
+  std::filesystem::rename(first.file, folder_ + "/moved.npy");
+  EXPECT_EQ(index.find_part(elements({12, 13}), {}), 2u);
+  std::filesystem::rename(folder_ + "/moved.npy", first.file);
+  std::filesystem::remove(second.file);
+  EXPECT_EQ(index.find_part(elements({2, 3}), {}), 1u);  // of the first, which was not read before
+  EXPECT_EQ(index.find_part(elements({11, 12}), {}), 2u);
+  EXPECT_EQ(index.find_known_part(write_slot(folder_ + "/part.npy", {13, 12})), 2u);
+  EXPECT_EQ(index.find_known_part(write_slot(folder_ + "/other.npy", {1, 2})), std::nullopt);
 }
 
 TEST(Content, OtherElementsAreThoseThatDifferAtTheirPlace) {
