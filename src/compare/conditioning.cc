@@ -161,8 +161,10 @@ bool is_cancellation(const OperatorComparison& op, double input, bool has_types,
 void CancelledTensors::add(const OperatorComparison& op, const SlotComparison& slot) {
   if (!slot.metrics || slot.metrics->max_abs == 0) return;
   if (slot.sharded == nullptr) {
-    known_.emplace(slot.metrics->count, slot.metrics->max_abs, slot.metrics->max_abs_actual,
-                   slot.metrics->max_abs_golden);
+    const auto& [count, golden, actual] =
+        std::tuple(slot.metrics->count, slot.metrics->max_abs_golden, slot.metrics->max_abs_actual);
+    by_golden_.emplace(std::pair(count, golden), actual);
+    by_actual_.emplace(std::pair(count, actual), golden);
     return;
   }
   if (const auto whole = fingerprint_of(whole_of(slot))) {
@@ -176,11 +178,24 @@ void CancelledTensors::add(const OperatorComparison& op, const SlotComparison& s
                   std::move(*tensor));
 }
 
+// `dtype`: of the other run's tensor.
+bool CancelledTensors::has(const Peaks& peaks, std::uint64_t count, double one, double other,
+                           model::DType dtype) {
+  const double u = roundoff(dtype) > 0x1p-24 ? roundoff(dtype) : 0;
+  const auto [first, last] = peaks.equal_range({count, one});
+  return std::any_of(first, last, [&](const auto& peak) {
+    return std::abs(peak.second - other) <= u * std::abs(peak.second);
+  });
+}
+
 bool CancelledTensors::contain(const OperatorComparison& op, const SlotComparison& slot) const {
   if (!slot.metrics) return false;
-  if (slot.sharded == nullptr)
-    return known_.contains({slot.metrics->count, slot.metrics->max_abs, slot.metrics->max_abs_actual,
-                            slot.metrics->max_abs_golden});
+  if (slot.sharded == nullptr) {
+    const math::Metrics& metrics = *slot.metrics;
+    return has(by_golden_, metrics.count, metrics.max_abs_golden, metrics.max_abs_actual,
+               slot.actual->dtype) ||
+           has(by_actual_, metrics.count, metrics.max_abs_actual, metrics.max_abs_golden, slot.golden->dtype);
+  }
   if (wholes_.empty() || slot.verdict == Verdict::match) return false;
   const auto whole = fingerprint_of(whole_of(slot));
   const auto known = whole ? wholes_.find({whole->sum, whole->count}) : wholes_.end();

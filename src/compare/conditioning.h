@@ -6,8 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "compare/comparison.h"
@@ -33,14 +31,18 @@ std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComp
 bool is_cancellation(const OperatorComparison& op, double input, bool has_types = false,
                      const std::function<bool(const SlotComparison&)>& is_settled = {});
 
-// Tensors that differ by much, and by rounding only: recognised by what they contain.
+// Tensors that differ by much, and by rounding only: recognised by what they contain, also where one run has
+// converted them to 16 bits since.
 class CancelledTensors {
  public:
   void add(const OperatorComparison& op, const SlotComparison& slot);
   bool contain(const OperatorComparison& op, const SlotComparison& slot) const;
 
  private:
-  std::set<std::tuple<std::uint64_t, double, double, double>> known_;
+  // By the number of elements and what one run has where they differ most: what the other one has there.
+  using Peaks = std::multimap<std::pair<std::uint64_t, double>, double>;
+  static bool has(const Peaks& peaks, std::uint64_t count, double one, double other, model::DType dtype);
+  Peaks by_golden_, by_actual_;
   // Of which ranks have shards, by what they contain: the greatest difference.
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> wholes_;
   RankAverages averages_;

@@ -38,6 +38,8 @@ struct Measured {
       metrics.count = model::element_count(tensor.shape).value_or(0);
       metrics.rmse = tensor.distance / std::sqrt(static_cast<double>(metrics.count));
       metrics.max_abs = 2 * metrics.rmse;
+      metrics.max_abs_golden = 1;
+      metrics.max_abs_actual = 1 + metrics.max_abs;
       metrics.relative_l2 = tensor.distance / tensor.norm;
       op.slots.push_back(slot);
     }
@@ -97,6 +99,24 @@ TEST(Conditioning, TensorsAreKnownByTheirDifference) {
   known.add(a.op, a.op.slots[1]);
   EXPECT_TRUE(known.contain(b.op, b.op.slots[0]));
   EXPECT_FALSE(known.contain(other.op, other.op.slots[0]));
+}
+
+TEST(Conditioning, TensorsAreKnownWhereOneRunHasRoundedThem) {
+  const Measured made("mul", {{kIn, {4}, 1, 1e-12}, {kOut, {4}, 1, 0.5}});
+  for (const bool is_golden : {true, false}) {
+    Measured read("add", {{kIn, {4}, 1, 0.5}});
+    SlotComparison& slot = read.op.slots[0];
+    dump::Slot rounded = read.slots[0];
+    (is_golden ? slot.golden : slot.actual) = &rounded;
+    (is_golden ? slot.metrics->max_abs_golden : slot.metrics->max_abs_actual) *= 1 + 0x1p-9;
+    CancelledTensors known;
+    known.add(made.op, made.op.slots[1]);
+    EXPECT_FALSE(known.contain(read.op, slot)) << "in float32";
+    rounded.dtype = model::DType::bfloat16;
+    EXPECT_TRUE(known.contain(read.op, slot));
+    (is_golden ? slot.metrics->max_abs_golden : slot.metrics->max_abs_actual) *= 1 + 0x1p-6;
+    EXPECT_FALSE(known.contain(read.op, slot)) << "another number";
+  }
 }
 
 }  // namespace
