@@ -337,6 +337,10 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/conditioning.cc
   compare/content.cc
   compare/equivalence.cc
+  compare/gains/gain_judge.cc
+  compare/gains/gains.cc
+  compare/gains/singles.cc
+  compare/gains/usual_gains.cc
   compare/key_slots.cc
   compare/measure.cc
   compare/measure_pair.cc
@@ -378,6 +382,9 @@ set(OPDUMP_TESTS_compare
   compare/conditioning_test.cc
   compare/content_test.cc
   compare/equivalence_test.cc
+  compare/gains/gain_judge_test.cc
+  compare/gains/gains_test.cc
+  compare/gains/singles_test.cc
   compare/pairing_test.cc
   compare/recompute_test.cc
   compare/sharded/rank_averages_test.cc
@@ -413,7 +420,6 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/dummy_data.cc
   blame/evidence.cc
   blame/gains/gain_search.cc
-  blame/gains/gains.cc
   blame/origin.cc
   blame/precision.cc
   blame/removal.cc
@@ -424,7 +430,6 @@ list(APPEND OPDUMP_TOOL_SOURCES
 set(OPDUMP_TESTS_blame
   blame/dummy_data_test.cc
   blame/evidence_test.cc
-  blame/gains/gains_test.cc
   blame/request_test.cc
 )
 # Results in SQLite, and what is made of them.

@@ -25,6 +25,7 @@
 #include "compare/arguments.h"
 #include "compare/content.h"
 #include "compare/equivalence.h"
+#include "compare/gains/gain_judge.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/runs/environment.h"
@@ -77,17 +78,8 @@ class Walk {
     compare::CompareOptions options = options_.compare;
     options.take = [&](const OperatorComparison& op) {
       if (options_.compare.take) options_.compare.take(op);
-      ++answer_.compared;
-      if (op.is_alone || op.verdict == Verdict::skipped) return;
-      const bool has_output = differs(op, model::Side::output);
-      answer_.differing += has_output || op.verdict == Verdict::rounding;
-      const bool enlarges = gains_.add(op, static_cast<std::uint32_t>(suspects_.size()));
-      if (!has_output && !enlarges && !differs(op, model::Side::input) && is_paired(op))
-        return note_equal(op);
-      if (suspects_.size() < kMaxSuspects)
-        suspects_.push_back(op);
-      else
-        ++left_out_;
+      by_gains_ |= op.before_gains.has_value();
+      op.before_gains ? take(compare::without_gains(op)) : take(op);
     };
     OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
     for (const OperatorComparison& op : suspects_) {
@@ -95,6 +87,19 @@ class Walk {
       op.golden ? rewritten_.add_golden(*op.golden) : rewritten_.add_actual(*op.actual);
     }
     return ok();
+  }
+
+  void take(const OperatorComparison& op) {
+    ++answer_.compared;
+    if (op.is_alone || op.verdict == Verdict::skipped) return;
+    const bool has_output = differs(op, model::Side::output);
+    answer_.differing += has_output || op.verdict == Verdict::rounding;
+    const bool enlarges = gains_.add(op, static_cast<std::uint32_t>(suspects_.size()));
+    if (!has_output && !enlarges && !differs(op, model::Side::input) && is_paired(op)) return note_equal(op);
+    if (suspects_.size() < kMaxSuspects)
+      suspects_.push_back(op);
+    else
+      ++left_out_;
   }
 
   // The runs do the same again, after what differs.
@@ -538,7 +543,7 @@ class Walk {
                  describe_chain(suspects_, answer_.findings.front().op.run(), options_.replay));
     } else {
       const bool is_open =
-          (!reasons_.empty() || left_out_ > 0) && comparison.outcome != compare::Answer::same;
+          (!reasons_.empty() || left_out_ > 0) && (comparison.outcome != compare::Answer::same || by_gains_);
       const bool is_whole = comparison.outcome != compare::Answer::nothing_compared &&
                             comparison.incomplete.empty() && !is_open;
       answer_.outcome = !is_whole               ? BlameOutcome::incomplete
@@ -560,6 +565,7 @@ class Walk {
   // Of singles of actual, the first that made what an operator of both runs reads, which differs by much.
   std::optional<std::uint32_t> feeder_;
   GainSearch gains_;
+  bool by_gains_ = false;                         // the comparison judges by them, which is no proof
   std::map<std::uint32_t, std::string> rewired_;  // that read what another operator made, with a text
   Copies copies_;
   compare::ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_

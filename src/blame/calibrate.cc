@@ -8,12 +8,14 @@
 
 namespace opdump::blame {
 
-Result<> calibrate_gains(const dump::DumpSet& golden, const dump::DumpSet& actual, GainTable& gains) {
-  GainMeter by_outputs(GainSource::outputs), by_statistics(GainSource::statistics);
+Result<> calibrate_gains(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                         compare::GainTable& gains) {
+  using compare::GainSource;
+  compare::GainMeter by_outputs(GainSource::outputs), by_statistics(GainSource::statistics);
   compare::CompareOptions options;
   options.take = [&](const compare::OperatorComparison& op) {
-    for (GainMeter* meter : {&by_outputs, &by_statistics})
-      for (const Gain& gain : meter->measure(op)) gains.add(op.run().type, gain);
+    for (compare::GainMeter* meter : {&by_outputs, &by_statistics})
+      for (const compare::Gain& gain : meter->measure(op)) gains.add(op.run().type, gain);
   };
   OPDUMP_TRY([[maybe_unused]] const auto comparison, compare::compare_dumps(golden, actual, options));
   return ok();

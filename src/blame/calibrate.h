@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "blame/gains/gains.h"
 #include "blame/request.h"
+#include "compare/gains/gains.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::blame {
@@ -19,7 +19,7 @@ struct Calibrated {
 
 // Adds by how much operators enlarge differences of two runs without a fault, which have tensors: as if they
 // had only outputs, and as if they had only statistics. Errors: those of compare_dumps.
-Result<> calibrate_gains(const dump::DumpSet& golden, const dump::DumpSet& actual, GainTable& gains);
+Result<> calibrate_gains(const dump::DumpSet& golden, const dump::DumpSet& actual, compare::GainTable& gains);
 
 // Runs every operator of a dump again and lets the worker, which `replay` asks, remember the errors. Errors:
 // those of `replay`.

@@ -9,6 +9,8 @@
 #include "base/text/text.h"
 #include "compare/across/pair_across.h"
 #include "compare/equivalence.h"
+#include "compare/gains/gain_judge.h"
+#include "compare/gains/singles.h"
 #include "compare/key_slots.h"
 #include "compare/measure.h"
 #include "compare/names.h"
@@ -271,7 +273,7 @@ class Comparer {
         collectives_(
             golden.runs(), pairing.pairs,
             [this](const OperatorPair& pair) { return make_operator(pair, golden_, actual_, relation_); }),
-        judge_(unfinished_, systematic_.are_types_usual),
+        judge_(unfinished_, systematic_.are_types_usual, find_gains()),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
     comparison_.is_across = relation_.is_across;
@@ -306,6 +308,16 @@ class Comparer {
   }
 
  private:
+  // Where the dumps lack what operators read, and are of the same operators. Tolerances that somebody chose
+  // are meant.
+  std::optional<GainJudge> find_gains() const {
+    if (options_.rtol || options_.atol) return std::nullopt;
+    const bool is_plain =
+        !relation_.is_across && relation_.sharded == nullptr && relation_.quantisation == nullptr;
+    if (!is_plain || have_input_tensors(golden_.runs(), actual_.runs())) return std::nullopt;
+    return GainJudge(!describe_environments(golden_, actual_));
+  }
+
   // Of pairs.
   struct Batch {
     std::size_t first = 0, last = 0;
@@ -360,7 +372,7 @@ class Comparer {
   // that is so.
   bool settle_pairs() {
     const std::span<const OpenPair> open = judge_.open_pairs();
-    if (open.empty() || relation_.sharded != nullptr) return false;
+    if (open.empty() || relation_.sharded != nullptr || judge_.gains()) return false;
     const std::span<const std::size_t> singles = judge_.all_singles();
     const auto unexplained = find_unexplained(golden_, actual_, pairs_, singles, open, judge_.noise());
     if (!unexplained.empty()) return false;
@@ -374,7 +386,9 @@ class Comparer {
   void settle_singles() {
     const std::span<const std::size_t> singles = judge_.open_singles();
     if (singles.empty()) return;
-    const auto unexplained = find_unexplained(golden_, actual_, pairs_, singles, {}, judge_.noise());
+    const auto unexplained = judge_.gains()
+                                 ? find_lacking_singles(singles)
+                                 : find_unexplained(golden_, actual_, pairs_, singles, {}, judge_.noise());
     note_explained(singles.size() - unexplained.size(), 0);
     if (!unexplained.empty() && unexplained.front() == singles.front()) return;  // that is bad already
     std::optional<OperatorComparison> first;
@@ -383,6 +397,16 @@ class Comparer {
       for (SlotComparison& slot : first->slots) measure_slot(slot, options_, 1);
     }
     judge_.settle_singles(std::move(first));
+  }
+
+  // The same where nobody knows who reads what they make.
+  std::vector<std::size_t> find_lacking_singles(std::span<const std::size_t> singles) const {
+    const dump::Runs &golden = golden_.runs(), &actual = actual_.runs();
+    if (const auto backward = find_one_sided_backward(golden, actual, pairs_)) return {*backward};
+    const auto last = find_last_singles(golden, actual, pairs_, singles);
+    if (last.empty()) return last;
+    const auto unexplained = find_unexplained(golden_, actual_, pairs_, last, {}, judge_.noise());
+    return find_lacking(golden, actual, pairs_, unexplained, judge_.noise(), judge_.gains()->uncertain());
   }
 
   // In the pairs; their end if it is unknown.

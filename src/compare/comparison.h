@@ -99,6 +99,8 @@ struct OperatorComparison {
   bool is_quantised = false;  // one of the models is (runs/quantisation.h)
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
+  // Where its gain changed that (gains/gain_judge.h): the verdict without it.
+  std::optional<Verdict> before_gains = {};
   std::vector<SlotComparison> slots;
 
   // The side to describe it by: golden where there is one.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text/text.h"
 #include "compare/across/operator_kind.h"
 #include "compare/arguments.h"
 #include "compare/equivalence.h"
@@ -210,6 +211,7 @@ void Judge::judge(OperatorComparison& op) {
   find_cause(op);
   const bool reads_rounding = excuse_rounding(op);
   excuse_quantisation(op);
+  if (gains_) gains_->judge(op);
   if (op.cause.empty()) op.cause = explain_sums(op);
   if (op.cause.empty() && op.other_rank && has_bad_output(op.verdict))
     op.cause = "the inputs of rank " + std::to_string(op.other_rank->rank) + " differ";
@@ -338,7 +340,10 @@ void Judge::count_slots(const OperatorComparison& op) {
 
 void Judge::note_bad(const OperatorComparison& op, bool reads_rounding) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
-  if (last_step_ != op.run().step) unpaired_ = {};
+  if (last_step_ != op.run().step) {
+    unpaired_ = {};
+    single_.reset();
+  }
   const bool is_bad_here = is_bad(op, unfinished_);
   if (is_bad_here && !is_paired) singles_.push_back(judged_);
   if (is_bad_here && is_paired && !has_other_pairs_) {
@@ -352,14 +357,24 @@ void Judge::note_bad(const OperatorComparison& op, bool reads_rounding) {
   const auto note = [&](FirstBad& first) {
     if (first.op && urgency(op, is_handed_on) >= urgency(*first.op, first.is_handed_on)) return;
     first = {.op = op, .before = is_paired ? unpaired_ : UnpairedOperators(), .is_handed_on = is_handed_on};
+    if (!gains_ || !is_paired || !op.cause.empty()) return;
+    first.single = single_;
+    first.excess = gains_->excess();
   };
   if (is_bad_here) note(first_bad_);
   if (is_bad_here && is_paired) note(first_paired_);
   last_step_ = op.run().step;
-  if (is_paired)
+  if (is_paired) {
     unpaired_ = {};
-  else if (op.verdict != Verdict::skipped)
+    single_.reset();
+  } else if (op.verdict != Verdict::skipped) {
     ++(op.golden != nullptr ? unpaired_.only_golden : unpaired_.only_actual);
+    const auto has_data = [](const SlotComparison& slot) {
+      return side_of(slot) == model::Side::output &&
+             (slot.golden != nullptr ? slot.golden : slot.actual)->has_data();
+    };
+    if (gains_ && is_bad_here && !single_ && std::ranges::any_of(op.slots, has_data)) single_ = op;
+  }
 }
 
 std::span<const std::size_t> Judge::open_singles() const {
@@ -390,12 +405,30 @@ void Judge::settle_singles(std::optional<OperatorComparison> first) {
     first_bad_ = {.op = std::move(first)};
 }
 
+// Says why, and of which operator.
+void Judge::conclude_gains() {
+  if (const auto count = gains_->rounding_count(); count > 0)
+    so_far_.notes.push_back("the dumps lack what operators read: " + counted(count, "operator") +
+                            (count == 1 ? " differs" : " differ") +
+                            " by no more than is usual without a fault");
+  if (!first_bad_.excess.empty() && !first_bad_.single)
+    so_far_.notes.push_back("in " + one_line(operator_name(so_far_.first_bad->run())) + ", " +
+                            first_bad_.excess);
+  if (!first_bad_.single) return;
+  so_far_.first_bad = std::move(first_bad_.single);
+  so_far_.before_first_bad = {};
+  so_far_.first_bad->cause = std::string("only in ") +
+                             (so_far_.first_bad->golden != nullptr ? "golden" : "actual") +
+                             ", and what follows differs";
+}
+
 void Judge::conclude(Comparison& comparison) {
   so_far_.incomplete = std::move(comparison.incomplete);
   so_far_.notes = std::move(comparison.notes);
   so_far_.is_across = comparison.is_across;
   so_far_.first_bad = std::move(first_bad_.op);
   so_far_.before_first_bad = first_bad_.before;
+  if (gains_) conclude_gains();
   comparison = std::move(so_far_);
   if (comparison.coverage.compared_slots == 0 && !measured_difference_)
     comparison.outcome = Answer::nothing_compared;

@@ -1,17 +1,20 @@
 // From slots to operators to the whole: who is at fault, who comes first, what the shell should see.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "compare/comparison.h"
 #include "compare/conditioning.h"
 #include "compare/equivalence.h"
+#include "compare/gains/gain_judge.h"
 
 namespace opdump::compare {
 
@@ -56,9 +59,10 @@ void judge_operator(OperatorComparison& op, const Evidence& evidence);
 // together.
 class Judge {
  public:
-  // `has_types`: one run computes in other types than the other one throughout.
-  explicit Judge(Unfinished unfinished, bool has_types = false)
-      : unfinished_(std::move(unfinished)), has_types_(has_types) {}
+  // `has_types`: one run computes in other types than the other one throughout. `gains`: how much differences
+  // grow counts.
+  explicit Judge(Unfinished unfinished, bool has_types = false, std::optional<GainJudge> gains = {})
+      : unfinished_(std::move(unfinished)), has_types_(has_types), gains_(std::move(gains)) {}
   void judge(OperatorComparison& op);
   // Which operators only one side has, as numbers of calls of judge, so that they are the difference unless
   // the other side has what they make; none if the output of another operator differs, or none has a partner.
@@ -70,7 +74,8 @@ class Judge {
   // that is bad: no difference if these together are another way to compute the same.
   std::span<const OpenPair> open_pairs() const;
   void excuse_pairs();
-  double noise() const { return noise_; }
+  double noise() const { return gains_ ? std::max(noise_, gains_->noise()) : noise_; }
+  const std::optional<GainJudge>& gains() const { return gains_; }
   // Everything of `comparison` but notes and `incomplete`, which must be filled in already.
   void conclude(Comparison& comparison);
 
@@ -79,11 +84,13 @@ class Judge {
   // Returns whether the inputs differ by no more than rounding.
   bool excuse_rounding(OperatorComparison& op);
   void count(const OperatorComparison& op);
+  void conclude_gains();
   void count_slots(const OperatorComparison& op);
   void note_bad(const OperatorComparison& op, bool reads_rounding);
 
   Unfinished unfinished_;
   bool has_types_;
+  std::optional<GainJudge> gains_;
   Comparison so_far_;
   bool measured_difference_ = false, open_question_ = false;
   CancelledTensors cancelled_;
@@ -98,14 +105,17 @@ class Judge {
   struct FirstBad {
     std::optional<OperatorComparison> op = {};
     UnpairedOperators before = {};
-    bool is_handed_on = false;  // by another rank
+    std::optional<OperatorComparison> single = {};  // by which it may be explained
+    std::string excess = {};                        // GainJudge::excess
+    bool is_handed_on = false;                      // by another rank
   };
   FirstBad first_bad_, first_paired_;  // of all, of those that both sides have
   std::vector<std::size_t> singles_;
   std::vector<OpenPair> open_pairs_;
   bool has_other_pairs_ = false;  // that are bad
   std::size_t judged_ = 0;
-  UnpairedOperators unpaired_;  // that came last, of that step
+  UnpairedOperators unpaired_;                // that came last, of that step
+  std::optional<OperatorComparison> single_;  // the first of these that computes, where gains count
 };
 
 }  // namespace opdump::compare

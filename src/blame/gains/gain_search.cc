@@ -1,7 +1,6 @@
 #include "blame/gains/gain_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,29 +14,15 @@
 namespace opdump::blame {
 namespace {
 
+using compare::Gain;
+using compare::GainOf;
 using compare::OperatorComparison;
 
 constexpr double kLeastLimit = 3;  // of a gain
 
-std::string rounded(double value) {
-  return value >= 10 && value < 1e6 ? std::to_string(std::llround(value))
-                                    : format_g(std::round(value * 10) / 10);
-}
-
 std::string describe(const Gain& gain, double excess) {
-  const std::string times = rounded(std::max(gain.whole, gain.peak)) + " times as much as ";
-  switch (gain.of) {
-    case GainOf::data:
-      return "by its statistics, it differs " + times +
-             "all that was made before: a weight, a constant or data that differs";
-    case GainOf::statistics:
-      return "by its statistics, it differs " + times + "what the operator reads, " + rounded(excess) +
-             " times more than without a fault";
-    case GainOf::outputs:
-      break;
-  }
-  return "it differs " + times + "what it probably read, " + rounded(excess) +
-         " times more than without a fault: the operator, or a weight or data that it reads";
+  return compare::describe_gain(gain, excess) +
+         (gain.of == GainOf::outputs ? ": the operator, or a weight or data that it reads" : "");
 }
 
 // An operator that only one run has, and that is followed by the one at `i`.
@@ -72,8 +57,8 @@ Result<std::optional<GainSearch::Found>> GainSearch::look(std::span<const Operat
   if (!limits_) {
     OPDUMP_TRY(const std::string reply, replay(make_gains_request()));
     const nlohmann::json json = parse_json(reply);
-    OPDUMP_TRY(limits_,
-               GainTable::parse(json.is_object() ? json_text(json.value("gains", nlohmann::json())) : ""));
+    OPDUMP_TRY(limits_, compare::GainTable::parse(
+                            json.is_object() ? json_text(json.value("gains", nlohmann::json())) : ""));
   }
   std::optional<Found> found;
   double worst = 1;
@@ -93,8 +78,8 @@ Result<std::optional<GainSearch::Found>> GainSearch::look(std::span<const Operat
       found = Found{i, Cause::unknown, compare::slot_name(*slot),
                     "it is the first one that differs, and the runs are of the same environment"};
   }
-  if (!found || found->cause == Cause::input) return found;
-  if (compare::is_random(op.run().type)) {
+  if (!found) return found;
+  if (found->cause != Cause::input && compare::is_random(op.run().type)) {
     found->cause = Cause::random;
     found->why = why_random(op);
   } else if (const auto single = single_before(ops, i, before_equal)) {

@@ -12,9 +12,9 @@
 
 #include "base/result.h"
 #include "blame/answer.h"
-#include "blame/gains/gains.h"
 #include "blame/request.h"
 #include "compare/comparison.h"
+#include "compare/gains/gains.h"
 
 namespace opdump::blame {
 
@@ -45,9 +45,9 @@ class GainSearch {
   const bool are_alike_;
   bool has_inputs_ = false;
   std::optional<std::uint32_t> first_;  // that differs
-  GainMeter meter_;
-  std::map<std::uint32_t, std::vector<Gain>> gains_;  // by place: those that may be beyond a limit
-  std::optional<GainTable> limits_;                   // once they are needed
+  compare::GainMeter meter_;
+  std::map<std::uint32_t, std::vector<compare::Gain>> gains_;  // by place: those that may be beyond a limit
+  std::optional<compare::GainTable> limits_;                   // once they are needed
 };
 
 }  // namespace opdump::blame

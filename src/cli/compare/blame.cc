@@ -56,7 +56,7 @@ Result<int> calibrate(const std::vector<std::string>& paths, const BlameArgument
   const auto ask = [&](std::string request) { return workers.ask(std::move(request)); };
   blame::Calibrated calibrated;
   for (const dump::DumpSet& dump : dumps) OPDUMP_CHECK_OK(blame::calibrate(dump, ask, calibrated));
-  blame::GainTable gains;
+  compare::GainTable gains;
   for (std::size_t i = 1; i < dumps.size(); ++i)
     OPDUMP_CHECK_OK(blame::calibrate_gains(dumps.front(), dumps[i], gains));
   OPDUMP_TRY(const std::string reply,

@@ -1,4 +1,4 @@
-#include "blame/gains/gains.h"
+#include "compare/gains/gains.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,8 @@
 #include <string>
 #include <vector>
 
-namespace opdump::blame {
+namespace opdump::compare {
 namespace {
-
-using compare::OperatorComparison;
 
 // Operators of both runs, with slots that have distances only.
 class GainsTest : public testing::Test {
@@ -27,14 +25,14 @@ class GainsTest : public testing::Test {
     op.golden = op.actual = std::make_shared<dump::OperatorRun>(run);
     return op;
   }
-  compare::SlotComparison& add(OperatorComparison& op, model::Side side, model::DType actual) {
+  SlotComparison& add(OperatorComparison& op, model::Side side, model::DType actual) {
     for (const auto& [list, dtype] :
          {std::pair(&golden_, model::DType::float32), std::pair(&actual_, actual)}) {
       dump::Slot& slot = list->emplace_back();
       slot.side = side;
       slot.dtype = dtype;
     }
-    compare::SlotComparison& slot = op.slots.emplace_back();
+    SlotComparison& slot = op.slots.emplace_back();
     slot.golden = &golden_.back();
     slot.actual = &actual_.back();
     slot.dtype = model::DType::float32;
@@ -145,6 +143,13 @@ TEST_F(GainsTest, StatisticsOfOutputsAgainstThoseOfInputs) {
   OperatorComparison next = make("mm");
   add_statistics(next, model::Side::input, {{"L2Norm Value", "10"}}, {{"L2Norm Value", "11"}});
   EXPECT_NEAR(meter_.measure(next).at(0).whole, 1, 1e-9) << "it was made before";
+  OperatorComparison single = make("mul");
+  single.golden = nullptr;
+  add_statistics(single, model::Side::output, {}, {{"L2Norm Value", "15"}});
+  meter_.measure(single);
+  OperatorComparison reader = make("mm");
+  add_statistics(reader, model::Side::input, {{"L2Norm Value", "10"}}, {{"L2Norm Value", "15"}});
+  EXPECT_GT(meter_.measure(reader).at(0).whole, 3) << "only one run made it";
 }
 
 TEST_F(GainsTest, WhatRoundingLeavesOfASumIsNoMeasure) {
@@ -201,6 +206,10 @@ TEST_F(GainsTest, WhatIsNoMeasure) {
   add_tensor(nan, 1);
   nan.slots[0].metrics->nan_mismatch_count = 1;
   EXPECT_TRUE(std::isinf(meter_.measure(nan).at(0).whole));
+  OperatorComparison counted = make("mm");
+  add_statistics(counted, model::Side::output, {{"L2Norm Value", "10"}, {"NaN Count", "0"}},
+                 {{"L2Norm Value", "10"}, {"NaN Count", "1"}});
+  EXPECT_TRUE(std::isinf(meter_.measure(counted).at(0).whole));
 }
 
 Gain outputs(double whole, double peak = 1) {
@@ -254,4 +263,4 @@ TEST(GainTable, OtherFormsAreRefused) {
 }
 
 }  // namespace
-}  // namespace opdump::blame
+}  // namespace opdump::compare

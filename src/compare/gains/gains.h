@@ -20,13 +20,13 @@
 #include "compare/comparison.h"
 #include "model/dtype.h"
 
-namespace opdump::blame {
+namespace opdump::compare {
 
 // What differs, against what.
 enum class GainOf : std::uint8_t {
   outputs,     // an output, against what the operator probably read: there are no inputs
   statistics,  // an output, against the inputs, all by their statistics
-  data,        // an input, against the outputs of all operators before, by statistics
+  data,        // an input that no operator of both runs made, against the outputs of all operators before
 };
 inline constexpr std::string_view kGainNames[] = {"outputs", "statistics", "data"};
 
@@ -37,8 +37,12 @@ struct Gain {
   // Of the L2 norm, and of the element that is off by most. Differences below the roundoff of `dtype`, and
   // below the sixth digit of statistics, count as that.
   double whole = 0, peak = 0;
-  std::string slot;  // "output.0"
+  std::string slot;     // "output.0"
+  double distance = 0;  // `whole` is so many times what it is measured by
 };
+
+// "it differs 90 times as much as what it probably read, 12 times more than without a fault", of its slot.
+std::string describe_gain(const Gain& gain, double excess);
 
 // How far a tensor of one run is from that of the other.
 struct Distance {
@@ -47,6 +51,9 @@ struct Distance {
   double norm = 0;   // neither tensor has a larger one; 0 where that is not known
   double count = 0;  // elements
 };
+
+// Whether a slot has numbers of both runs to measure.
+bool is_measurable(const SlotComparison& slot);
 
 // What of a comparison is measured.
 enum class GainSource : std::uint8_t {
@@ -61,7 +68,9 @@ class GainMeter {
 
   // Takes operators in golden's order of execution. Nothing is measured of those that only one run has or
   // that make no floating numbers.
-  std::vector<Gain> measure(const compare::OperatorComparison& op);
+  std::vector<Gain> measure(const OperatorComparison& op);
+  // Whether what the next operator probably reads differs.
+  bool has_difference() const;
 
  private:
   struct Recent {
@@ -69,7 +78,7 @@ class GainMeter {
     std::shared_ptr<const dump::OperatorRun> run;  // of actual; null once the sizes of outputs are known
   };
   void begin_rank();
-  void note_made(const compare::OperatorComparison& op);
+  void note_made(const OperatorComparison& op);
   Distance size_recent();
 
   const GainSource source_;
@@ -115,4 +124,4 @@ class GainTable {
   std::map<Group, GainSamples> all_;  // of all kinds
 };
 
-}  // namespace opdump::blame
+}  // namespace opdump::compare

@@ -1,4 +1,4 @@
-#include "blame/gains/gains.h"
+#include "compare/gains/gains.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/json.h"
+#include "base/text/text.h"
 #include "compare/across/operator_kind.h"
 #include "compare/conditioning.h"
 #include "compare/key_slots.h"
@@ -14,11 +15,9 @@
 #include "compare/names.h"
 #include "compare/statistics.h"
 
-namespace opdump::blame {
+namespace opdump::compare {
 namespace {
 
-using compare::Columns;
-using compare::SlotComparison;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRecent = 16;  // operators; what one reads was mostly made by one of these
@@ -49,13 +48,17 @@ double relative(double golden, double actual, double size) {
 }
 
 std::optional<Distance> distance_of(const Columns& golden, const Columns& actual, double count) {
+  for (const std::string_view name : {"NaN Count", "Negative Inf Count", "Positive Inf Count"}) {
+    const auto g = column_number(golden, name), a = column_number(actual, name);
+    if (g && a && *g != *a) return Distance{kInfinite, kInfinite};
+  }
   std::optional<double> whole, peak;
   double size = 0, norm = 0;  // the largest magnitude
   for (const Columns* columns : {&golden, &actual})
     for (const std::string_view name : {"Max Value", "Min Value"})
-      size = std::max(size, std::abs(compare::column_number(*columns, name).value_or(0)));
+      size = std::max(size, std::abs(column_number(*columns, name).value_or(0)));
   for (const std::string_view name : {"Max Value", "Min Value", "L2Norm Value"}) {
-    const auto g = compare::column_number(golden, name), a = compare::column_number(actual, name);
+    const auto g = column_number(golden, name), a = column_number(actual, name);
     if (!g || !a) continue;
     const bool is_norm = name == "L2Norm Value";
     auto& worst = is_norm ? whole : peak;
@@ -69,12 +72,12 @@ std::optional<Distance> distance_of(const Columns& golden, const Columns& actual
 
 Result<Columns> columns_of(const dump::Slot& slot, const dump::Slot& other, GainSource source) {
   if (source == GainSource::as_compared) {
-    OPDUMP_TRY(compare::KnownStatistics known, compare::statistics_of(slot, other));
+    OPDUMP_TRY(KnownStatistics known, statistics_of(slot, other));
     return std::move(known.columns);
   }
   OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(slot));
-  return compare::compute_columns(tensor.view(), slot.dtype,
-                                  {{"Max Value", ""}, {"Min Value", ""}, {"L2Norm Value", ""}});
+  return compute_columns(tensor.view(), slot.dtype,
+                         {{"Max Value", ""}, {"Min Value", ""}, {"L2Norm Value", ""}});
 }
 
 // Of a tensor; that of another type has none.
@@ -82,7 +85,7 @@ Distance size_of(const dump::Slot& slot) {
   Distance size;
   if (!model::is_floating(slot.dtype)) return size;
   const auto columns = columns_of(slot, slot, GainSource::outputs);
-  size.norm = columns ? compare::column_number(*columns, "L2Norm Value").value_or(0) : 0;
+  size.norm = columns ? column_number(*columns, "L2Norm Value").value_or(0) : 0;
   size.count = static_cast<double>(model::element_count(*slot.shape).value_or(0));
   return size;
 }
@@ -90,7 +93,7 @@ Distance size_of(const dump::Slot& slot) {
 // Nothing of what is no floating number, or not comparable.
 std::optional<Distance> distance_of(const SlotComparison& slot, GainSource source) {
   if (slot.golden == nullptr || slot.actual == nullptr || !model::is_floating(slot.dtype) ||
-      slot.verdict == compare::Verdict::skipped)
+      slot.verdict == Verdict::skipped)
     return std::nullopt;
   const bool has_tensors = slot.metrics && !slot.from_statistics;
   if (has_tensors && source != GainSource::statistics) return distance_of(*slot.metrics);
@@ -116,34 +119,35 @@ struct MeasuredSlot {
   // Such as the gradient of a bias before a batch norm. Sums are rounded in float32 or better.
   bool is_cancelled(const Distance& terms) const {
     const double added = std::max(1.0, terms.count / std::max(worst.count, 1.0));
-    const double u = compare::roundoff(dtype);
-    const double of_sum = std::min(u, compare::roundoff(model::DType::float32)) * std::sqrt(added);
+    const double u = roundoff(dtype);
+    const double of_sum = std::min(u, roundoff(model::DType::float32)) * std::sqrt(added);
     return worst.peak > kFewDigits && worst.norm > 0 &&
            worst.norm <= kCancelled * std::max(u, of_sum) * terms.norm;
   }
   Gain against(GainOf of, const Distance& base, std::uint32_t index = 0) const {
     const double whole = std::max(base.whole, floor);
-    return {of, dtype, index, worst.whole / whole, worst.peak / std::max(base.peak, whole), slot};
+    return {of,   dtype,      index, worst.whole / whole, worst.peak / std::max(base.peak, whole),
+            slot, worst.whole};
   }
 };
 
-MeasuredSlot measure(const SlotComparison& slot, const Distance& difference, bool is_by_statistics) {
-  const model::DType dtype = compare::coarser_dtype(slot.golden->dtype, slot.actual->dtype);
-  return {difference, dtype, compare::slot_name(slot),
-          std::max(compare::roundoff(dtype), is_by_statistics ? kPrinted : 0.0)};
+MeasuredSlot measured_of(const SlotComparison& slot, const Distance& difference, bool is_by_statistics) {
+  const model::DType dtype = coarser_dtype(slot.golden->dtype, slot.actual->dtype);
+  return {difference, dtype, slot_name(slot), std::max(roundoff(dtype), is_by_statistics ? kPrinted : 0.0)};
 }
 
 void merge(std::optional<MeasuredSlot>& all, MeasuredSlot other) {
   if (!all) return static_cast<void>(all = std::move(other));
   if (other.worst.whole > all->worst.whole) all->slot = other.slot;
   all->worst = larger_of(all->worst, other.worst);
-  all->dtype = compare::coarser_dtype(all->dtype, other.dtype);
+  all->dtype = coarser_dtype(all->dtype, other.dtype);
   all->floor = std::max(all->floor, other.floor);
 }
 
-// Of its statistics. Most tensors have others.
+// Of its statistics and its size. Most tensors have others.
 std::size_t print_of(const dump::Slot& slot) {
-  return std::hash<std::string_view>()(slot.statistics.values().bytes());
+  const auto count = slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
+  return std::hash<std::string_view>()(slot.statistics.values().bytes()) ^ (count * 0x9e3779b97f4a7c15);
 }
 
 // Which outputs of a kind of operators have something in common. Those of a list do.
@@ -159,9 +163,9 @@ bool updates(const dump::OperatorRun& run) {
 }
 
 // Whoever reads it, data is data.
-std::string kind_of(std::string_view type, const Gain& gain) {
+std::string kind_with_output(std::string_view type, const Gain& gain) {
   if (gain.of == GainOf::data) return "data";
-  const std::string kind = compare::kind_of(type).name;
+  const std::string kind = kind_of(type).name;
   return gain.output == 0 ? kind : kind + "." + std::to_string(gain.output);
 }
 
@@ -178,23 +182,47 @@ double limit_of(const GainSamples* samples, std::size_t which, double factor) {
                             : factor * std::max(1.0, percentile_of(samples->largest[which], samples->runs));
 }
 
+std::string rounded(double value) {
+  return value >= 10 && value < 1e6 ? std::to_string(std::llround(value))
+                                    : format_g(std::round(value * 10) / 10);
+}
+
 }  // namespace
 
-std::vector<Gain> GainMeter::measure(const compare::OperatorComparison& op) {
+std::string describe_gain(const Gain& gain, double excess) {
+  const std::string times = rounded(std::max(gain.whole, gain.peak)) + " times as much as ";
+  if (gain.of == GainOf::data)
+    return "by its statistics, it differs " + times +
+           "all that was made before: a weight, a constant or data that differs";
+  return (gain.of == GainOf::statistics ? "by its statistics, it differs " + times + "what the operator reads"
+                                        : "it differs " + times + "what it probably read") +
+         ", " + rounded(excess) + " times more than without a fault";
+}
+
+bool is_measurable(const SlotComparison& slot) {
+  return distance_of(slot, GainSource::as_compared).has_value();
+}
+
+bool GainMeter::has_difference() const {
+  return updated_before_ > 0 ||
+         std::ranges::any_of(recent_, [](const Recent& recent) { return recent.made.whole > 0; });
+}
+
+std::vector<Gain> GainMeter::measure(const OperatorComparison& op) {
   const dump::OperatorRun& run = op.run();
   if (run.rank != std::exchange(rank_, run.rank)) begin_rank();
   if (run.step != std::exchange(step_, run.step))
     updated_before_ = std::max(updated_before_, std::exchange(updated_, 0));
-  if (op.golden == nullptr || op.actual == nullptr) return note_made(op), std::vector<Gain>();
+  if (op.golden == nullptr || op.actual == nullptr) return std::vector<Gain>();
   std::optional<MeasuredSlot> read, data;
   std::vector<std::pair<std::uint32_t, MeasuredSlot>> made;
   for (const SlotComparison& slot : op.slots) {
-    const bool is_output = compare::side_of(slot) == model::Side::output;
+    const bool is_output = side_of(slot) == model::Side::output;
     if (!is_output && source_ == GainSource::outputs) continue;
     const auto difference = distance_of(slot, source_);
     if (!difference) continue;
     MeasuredSlot measured =
-        blame::measure(slot, *difference, source_ == GainSource::statistics || slot.from_statistics);
+        measured_of(slot, *difference, source_ == GainSource::statistics || slot.from_statistics);
     if (is_output) {
       made.emplace_back(place_of(run.type, slot.golden->index), std::move(measured));
       continue;
@@ -240,7 +268,7 @@ Distance GainMeter::size_recent() {
   return all;
 }
 
-void GainMeter::note_made(const compare::OperatorComparison& op) {
+void GainMeter::note_made(const OperatorComparison& op) {
   for (const SlotComparison& slot : op.slots)
     if (slot.actual != nullptr && slot.actual->side == model::Side::output &&
         !slot.actual->statistics.empty())
@@ -274,7 +302,7 @@ void GainTable::add(std::string_view type, const Gain& gain) {
   // What does not differ says nothing of what happens to differences.
   if (gain.peak == 0 || !std::isfinite(gain.whole) || !std::isfinite(gain.peak)) return;
   const Group group{kGainNames[static_cast<std::size_t>(gain.of)], model::dtype_info(gain.dtype).name};
-  groups_[group][kind_of(type, gain)].add(gain.whole, gain.peak);
+  groups_[group][kind_with_output(type, gain)].add(gain.whole, gain.peak);
   all_[group].add(gain.whole, gain.peak);
 }
 
@@ -324,7 +352,7 @@ double GainTable::excess(std::string_view type, const Gain& gain) const {
   const auto all = all_.find(group);
   if (all == all_.end()) return 0;
   const auto& kinds = groups_.at(group);
-  const auto known = kinds.find(kind_of(type, gain));
+  const auto known = kinds.find(kind_with_output(type, gain));
   const GainSamples* own = known == kinds.end() ? nullptr : &known->second;
   const double factor = gain.of == GainOf::outputs ? kFactor : kFactorOfStatistics;
   double excess = 0;
@@ -338,4 +366,4 @@ double GainTable::excess(std::string_view type, const Gain& gain) const {
   return excess;
 }
 
-}  // namespace opdump::blame
+}  // namespace opdump::compare
