@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "compare/conditioning.h"
 #include "compare/gains/usual_gains.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -11,6 +12,9 @@
 namespace opdump::compare {
 namespace {
 
+// Where all that was made before agrees within the tolerance, there is hardly a difference to enlarge: then
+// the limit of statistics has no reserve. In 16 bits the tolerance is wide.
+constexpr double kStrict = 6, kFineRoundoff = 0x1p-24;
 constexpr double kLargestNoise = 0.05;  // relative: hardly a digit agrees
 
 bool has_input_tensors(const dump::Runs& runs) {
@@ -94,7 +98,9 @@ void GainJudge::note_uncertain(const OperatorComparison& op, std::span<const Gai
 void GainJudge::note_excess(const OperatorComparison& op, std::span<const Gain> gains) {
   double worst = 1;
   for (const Gain& gain : gains) {
-    const double excess = usual_gains().excess(op.run().type, gain);
+    const bool is_strict = rounding_count_ == 0 && op.verdict == Verdict::own_error &&
+                           gain.of == GainOf::statistics && roundoff(gain.dtype) <= kFineRoundoff;
+    const double excess = usual_gains().excess(op.run().type, gain) * (is_strict ? kStrict : 1);
     if (excess <= worst) continue;
     excess_ = gain.slot + ": " + describe_gain(gain, excess);
     if (gain.of == GainOf::data) break;  // which explains the outputs

@@ -90,6 +90,45 @@ TEST_F(GainJudgeTest, MasksDifferByWhatTheyAreMadeOf) {
   EXPECT_EQ(judge(other, make(0.1, Verdict::own_error, model::DType::boolean)), Verdict::rounding);
 }
 
+TEST_F(GainJudgeTest, WithStatisticsTheFirstOneHasALowerLimit) {
+  const auto make_read = [&](double read, double made, Verdict verdict) {
+    OperatorComparison op = make(made, verdict);
+    dump::OperatorRun run;
+    run.type = "mm";
+    op.golden = op.actual = std::make_shared<dump::OperatorRun>(run);
+    op.slots.push_back(make(read, Verdict::match).slots[0]);
+    op.slots.front().from_statistics = op.slots.back().from_statistics = true;
+    for (SlotComparison& slot : op.slots) {
+      const double relative = slot.metrics->relative_l2;
+      slot.metrics.reset();
+      dump::Slot* sides[] = {&slots_.emplace_back(*slot.golden), &slots_.emplace_back(*slot.golden)};
+      sides[0]->statistics = dump::SlotStatistics::Columns{{"L2Norm Value", "10"}};
+      sides[1]->statistics =
+          dump::SlotStatistics::Columns{{"L2Norm Value", std::to_string(10 * (1 + relative))}};
+      if (&slot == &op.slots.back()) sides[0]->side = sides[1]->side = model::Side::input;
+      slot.golden = sides[0];
+      slot.actual = sides[1];
+    }
+    return op;
+  };
+  Gain gain{GainOf::statistics, model::DType::float32, 0, 1, 1, "output.0"};
+  const double limit = 1 / usual_gains().excess("mm", gain);  // of 1e-5, by which the inputs differ
+  const auto judge_first = [&](double times) {
+    GainJudge first(false);
+    OperatorComparison op = make_read(1e-5, times * limit * 1e-5, Verdict::own_error);
+    first.judge(op);
+    return op.verdict;
+  };
+  EXPECT_EQ(judge_first(0.1), Verdict::rounding);
+  EXPECT_EQ(judge_first(0.5), Verdict::own_error);
+  GainJudge later(false);
+  OperatorComparison before = make_read(1e-5, 0.1 * limit * 1e-5, Verdict::own_error);
+  later.judge(before);
+  OperatorComparison op = make_read(1e-5, 0.5 * limit * 1e-5, Verdict::own_error);
+  later.judge(op);
+  EXPECT_EQ(op.verdict, Verdict::rounding) << "there was rounding to enlarge";
+}
+
 TEST_F(GainJudgeTest, VerdictsCanBeUndone) {
   OperatorComparison op = make(0x1p-21, Verdict::own_error);
   judge_.judge(op);

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A dump with one output of each operator: "Default/mul-op0", and its largest element.
-struct Made {
+struct MadeByHand {
   std::string name;
   std::string largest;
   model::Phase phase = model::Phase::forward;
@@ -33,14 +33,14 @@ class SinglesTest : public testing::Test {
   }
   ~SinglesTest() override { fs::remove_all(root_); }
 
-  dump::DumpSet write(const std::string& side, const std::vector<Made>& operators) {
+  dump::DumpSet write(const std::string& side, const std::vector<MadeByHand>& operators) {
     const fs::path step = root_ / side / "rank_0" / "net" / "0" / "0";
     fs::create_directories(step);
     std::ofstream log(root_ / side / "rank_0" / "operators.jsonl"), table(step / "statistic.csv");
     table << "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min "
              "Value,L2Norm Value\n";
     int time = 1;
-    for (const Made& made : operators) {
+    for (const MadeByHand& made : operators) {
       model::Operator op;
       op.name = made.name;
       const auto begin = made.name.rfind('/') + 1;
