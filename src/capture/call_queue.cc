@@ -43,14 +43,18 @@ void CallQueue::put_back(Call* raw) {
 std::size_t CallQueue::push(CallPointer call) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(call));
-  return waiting_.size();
+  return taken_count_ + waiting_.size();
 }
 
 CallPointer CallQueue::pop_done() {
-  const std::lock_guard lock(mutex_);
-  if (waiting_.empty() || !waiting_.front()->is_done()) return adopt(nullptr);
-  CallPointer call = std::move(waiting_.front());
-  waiting_.pop_front();
+  if (taken_.empty()) {
+    const std::lock_guard lock(mutex_);
+    taken_.swap(waiting_);
+    taken_count_ = taken_.size();
+  }
+  if (taken_.empty() || !taken_.front()->is_done()) return adopt(nullptr);
+  CallPointer call = std::move(taken_.front());
+  taken_.pop_front();
   return call;
 }
 

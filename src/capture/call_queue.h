@@ -20,18 +20,21 @@ struct ReturnCall {
 };
 using CallPointer = std::unique_ptr<Call, ReturnCall>;  // the call returns to its queue
 
-// Thread-safe. Its lock is held for nothing else of the session.
+// Thread-safe, but that one thread at a time pops. Its lock is held for nothing else of the session.
 class CallQueue {
  public:
   CallQueue() = default;
-  ~CallQueue() { waiting_.clear(); }  // while there is a queue to return them to
+  ~CallQueue() {  // while there is a queue to return them to
+    taken_.clear();
+    waiting_.clear();
+  }
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
 
   CallPointer make();
   CallPointer adopt(Call* call) { return {call, ReturnCall{this}}; }
 
-  // An ended call; returns how many wait now.
+  // An ended call; returns how many wait now, at most.
   std::size_t push(CallPointer call);
   // The first call, if its jobs are done; else null.
   CallPointer pop_done();
@@ -40,8 +43,11 @@ class CallQueue {
   friend struct ReturnCall;
   void put_back(Call* call);
 
+  // By who pops, all that waited at once: a lock for each call made threads that push sleep.
+  std::deque<CallPointer> taken_;
   std::mutex mutex_;  // guards the rest
   std::deque<CallPointer> waiting_;
+  std::size_t taken_count_ = 0;
   std::vector<std::unique_ptr<Call>> free_;
 };
 
