@@ -6,7 +6,7 @@ import re
 
 import pytest
 from recording import (BUILD, OPDUMP, PROGRAMS, PYTHON, command, listing, needs_torch, operators, record, require_launcher,
-                       require_torch, run)
+                       require_torch, run, torch_version)
 
 META = ("subclass", "sparse")  # have tensors without memory: their own, and torch's for jagged ones
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
@@ -47,6 +47,8 @@ def test_a_compiled_model_has_the_names_of_an_eager_one(tmp_path):
     record(tmp_path, "modules", dump="compiled")
     eager = {name for name, kind, *_ in operators(tmp_path, "eager") if kind in ("addmm", "gelu", "relu", "gelu_backward", "mm")}
     compiled = {name for name, *_ in operators(tmp_path, "compiled")}
+    if torch_version() < (2, 6):  # which does not name modules in the backward pass of a compiled region
+        eager = {name for name in eager if not name.startswith("Gradients/")}
     assert "Default/layers-ModuleList/0-Sequential/0-Linear/addmm-op0" in eager
     assert eager <= compiled
     lines = {name: line for name, _, _, line in operators(tmp_path, "compiled")}

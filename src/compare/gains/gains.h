@@ -38,7 +38,7 @@ struct Gain {
   // below the sixth digit of statistics, count as that.
   double whole = 0, peak = 0;
   std::string slot;     // "output.0"
-  double distance = 0;  // `whole` is so many times what it is measured by
+  double distance = 0;  // of the two runs' tensors, relative; `whole` is its ratio to that of the inputs
 };
 
 // "it differs 90 times as much as what it probably read, 12 times more than without a fault", of its slot.
