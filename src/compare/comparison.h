@@ -44,6 +44,11 @@ inline constexpr std::string_view kVerdictNames[] = {
 inline std::string_view verdict_name(Verdict verdict) {
   return kVerdictNames[static_cast<std::size_t>(verdict)];
 }
+// A paired operator has an output that differs.
+inline bool has_bad_output(Verdict verdict) {
+  return verdict == Verdict::own_error || verdict == Verdict::inherited ||
+         verdict == Verdict::argument_differs;
+}
 // Nothing differs, and nothing is left open.
 inline bool is_fine(Verdict verdict) {
   return verdict == Verdict::match || verdict == Verdict::rounding || verdict == Verdict::skipped;

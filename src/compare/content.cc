@@ -70,13 +70,15 @@ std::string file_key(const dump::Slot& slot) {
 
 // As math::hashed_count() of its tensor; nothing if the file has to be read for it.
 std::optional<std::size_t> hashed_count(const dump::Slot& slot) {
-  const std::uint64_t bits = model::dtype_info(slot.dtype).bits;
-  const std::uint64_t count = slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
-  if (count == 0 || bits == 0) return std::nullopt;
-  return bits >= 8 ? count : (count * bits + 7) / 8;
+  if (element_count_of(slot) == 0 || slot.dtype == model::DType::undefined) return std::nullopt;
+  return math::hashed_count(model::TensorView::row_major(slot.dtype, *slot.shape, nullptr));
 }
 
 }  // namespace
+
+std::uint64_t element_count_of(const dump::Slot& slot) {
+  return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
+}
 
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor) {
   std::vector<std::uint64_t> hashes(math::hashed_count(tensor));

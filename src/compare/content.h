@@ -19,6 +19,9 @@
 
 namespace opdump::compare {
 
+// Of the tensor of a slot, by its shape; 0 where the dump does not say.
+std::uint64_t element_count_of(const dump::Slot& slot);
+
 // Of the elements of a tensor in any order: that of a transposed copy is the same.
 struct Fingerprint {
   std::uint64_t sum = 0, count = 0;

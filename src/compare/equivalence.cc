@@ -13,6 +13,7 @@
 #include "compare/comparison.h"
 #include "compare/conditioning.h"
 #include "compare/content.h"
+#include "compare/names.h"
 #include "compare/runs/makers.h"
 #include "compare/runs/rewritten.h"
 #include "compare/runs/uncertainty.h"
@@ -30,10 +31,6 @@ constexpr double kStrictRoundoffs = 4, kStrictDistance = 1e-5;
 constexpr double kUncertain = 4;    // times the uncertainty of an element
 constexpr double kNoDigits = 0.01;  // of an element: so few agree that it may take steps anywhere
 constexpr std::size_t kNext = 16;   // operators that may read a view of a result
-
-std::uint64_t count_of(const Slot& slot) {
-  return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
-}
 
 // Places, choices and masks: no arithmetic rounds them.
 bool is_exact(model::DType dtype) {
@@ -66,15 +63,15 @@ class Results {
     first_ = std::min<std::size_t>(first_, run);
     for (const Slot& slot : runs_.slots(run)) {
       const bool has_nothing = slot.undumped_reason == "view" || slot.undumped_reason == "uninitialised" ||
-                               (slot.shape && count_of(slot) == 0);
+                               (slot.shape && element_count_of(slot) == 0);
       if (slot.side != model::Side::output || has_nothing) continue;
       const auto print = slot.shape ? fingerprint_of(slot) : std::nullopt;
       if (!print) {
         lacking_.insert(place);
         continue;
       }
-      by_print_[{count_of(slot), print->sum}].push_back(results_.size());
-      by_count_[count_of(slot)].push_back(results_.size());
+      by_print_[{element_count_of(slot), print->sum}].push_back(results_.size());
+      by_count_[element_count_of(slot)].push_back(results_.size());
       results_.push_back({.place = place, .run = run, .slot = slot, .print = *print, .is_open = is_open});
     }
   }
@@ -130,13 +127,13 @@ class Results {
     for (SingleResult& result : results_) {
       if (result.is_equal || result.place == kPassing || (result.is_read && !is_strict_)) continue;
       result.norm = norm_of_tensor(result.slot).value_or(0);
-      if (result.norm > 0) open.insert(count_of(result.slot));
+      if (result.norm > 0) open.insert(element_count_of(result.slot));
     }
     for (std::size_t other = 0; other < others_.size() && !open.empty(); ++other)
       for (const Slot& slot : others_.slots(other)) {
-        if (slot.side != model::Side::output || !open.contains(count_of(slot))) continue;
+        if (slot.side != model::Side::output || !open.contains(element_count_of(slot))) continue;
         const double norm = norm_of_tensor(slot).value_or(0);
-        for (const std::size_t i : by_count_[count_of(slot)])
+        for (const std::size_t i : by_count_[element_count_of(slot)])
           if (is_wanted(results_[i]) && is_same_step(results_[i], other))
             results_[i].is_equal = is_near(results_[i], slot, norm, noise);
       }
@@ -148,7 +145,7 @@ class Results {
   void find_uncertain(const Results& of_other, const Uncertainty& uncertainty, bool is_golden, double noise) {
     for (SingleResult& result : results_) {
       const auto* elements = is_wanted(result) ? uncertainty.of(is_golden, result.print) : nullptr;
-      const auto others = of_other.by_count_.find(count_of(result.slot));
+      const auto others = of_other.by_count_.find(element_count_of(result.slot));
       if (elements == nullptr || others == of_other.by_count_.end()) continue;
       const double limit = limit_of(roundoff(result.slot.dtype), noise);
       for (const std::size_t i : others->second) {
@@ -206,10 +203,7 @@ class Results {
   static constexpr std::size_t kPassing = SIZE_MAX;  // the place of results of these
 
   std::string name_of(const SingleResult& result) const { return runs_.without_slots(result.run).name; }
-  model::Phase phase_of(std::uint32_t run) const {
-    const dump::OperatorRun of_run = runs_.without_slots(run);
-    return of_run.op != nullptr ? of_run.op->phase : model::Phase::forward;
-  }
+  model::Phase phase_of(std::uint32_t run) const { return compare::phase_of(runs_.without_slots(run)); }
 
   // Whether an operator may take a view of a result that is no number: masks and places have few elements
   // that tell them apart, and views have no tensors.
@@ -222,9 +216,9 @@ class Results {
   template <typename Take>
   void for_each_known(const Runs& runs, std::size_t run, model::Side side, const Take& take) {
     for (const Slot& slot : runs.slots(run)) {
-      if (slot.side != side || !by_count_.contains(count_of(slot))) continue;
+      if (slot.side != side || !by_count_.contains(element_count_of(slot))) continue;
       const auto print = fingerprint_of(slot);
-      const auto known = print ? by_print_.find({count_of(slot), print->sum}) : by_print_.end();
+      const auto known = print ? by_print_.find({element_count_of(slot), print->sum}) : by_print_.end();
       if (known == by_print_.end()) continue;
       for (const std::size_t i : known->second) take(slot, results_[i]);
     }

@@ -29,6 +29,10 @@ std::string module_of(const dump::OperatorRun& run) {
   return module;
 }
 
+model::Phase phase_of(const dump::OperatorRun& run) {
+  return run.op != nullptr ? run.op->phase : model::Phase::forward;
+}
+
 std::string slot_name(const dump::Slot& slot) {
   return std::string(model::kSideNames[static_cast<std::size_t>(slot.side)]) + "." +
          (slot.argument.empty() ? std::to_string(slot.index) : slot.argument);

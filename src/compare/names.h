@@ -17,6 +17,9 @@ const std::string& operator_name(const dump::OperatorRun& run);
 // none.
 std::string module_of(const dump::OperatorRun& run);
 
+// Of its module's pass; forward where the dump does not say.
+model::Phase phase_of(const dump::OperatorRun& run);
+
 // "output.0"; "input.self" where the dump knows what operands are called
 std::string slot_name(const dump::Slot& slot);
 std::string slot_name(const SlotComparison& slot);

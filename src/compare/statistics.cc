@@ -191,6 +191,10 @@ Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dt
   return columns;
 }
 
+Result<Columns> compute_extent(const model::TensorView& tensor, model::DType dtype) {
+  return compute_columns(tensor, dtype, {{"Max Value", ""}, {"Min Value", ""}, {"L2Norm Value", ""}});
+}
+
 Result<KnownStatistics> statistics_of(const dump::Slot& slot, const dump::Slot& other) {
   if (!slot.statistics.empty()) return KnownStatistics{slot.statistics.columns(), slot.shape};
   OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(slot));

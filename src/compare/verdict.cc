@@ -69,12 +69,6 @@ bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
   return is_difference(op.verdict);
 }
 
-// Does a paired operator have an output that differs?
-bool has_bad_output(Verdict verdict) {
-  return verdict == Verdict::own_error || verdict == Verdict::inherited ||
-         verdict == Verdict::argument_differs;
-}
-
 // How much larger than the differences of its inputs that of an output may be, both relative. Operators that
 // divide by what may be tiny, as optimizers do, have no such limit in practice.
 constexpr double kGain = 32, kDivisionGain = 1e5;

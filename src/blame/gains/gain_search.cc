@@ -1,10 +1,8 @@
 #include "blame/gains/gain_search.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text/json.h"
 #include "base/text/text.h"
 #include "blame/differences.h"
 #include "compare/equivalence.h"
@@ -56,9 +54,7 @@ Result<std::optional<GainSearch::Found>> GainSearch::look(std::span<const Operat
   const OperatorComparison& op = ops[i];
   if (!limits_) {
     OPDUMP_TRY(const std::string reply, replay(make_gains_request()));
-    const nlohmann::json json = parse_json(reply);
-    OPDUMP_TRY(limits_, compare::GainTable::parse(
-                            json.is_object() ? json_text(json.value("gains", nlohmann::json())) : ""));
+    OPDUMP_TRY(limits_, compare::GainTable::parse_limits(reply));
   }
   std::optional<Found> found;
   double worst = 1;

@@ -24,20 +24,15 @@ bool has_input_tensors(const dump::Runs& runs) {
   return false;
 }
 
-bool is_difference(Verdict verdict) {
+bool is_unexplained(Verdict verdict) {
   return verdict == Verdict::own_error || verdict == Verdict::inherited || verdict == Verdict::input_differs;
-}
-
-bool has_bad_output(const OperatorComparison& op) {
-  return op.verdict == Verdict::own_error || op.verdict == Verdict::inherited ||
-         op.verdict == Verdict::argument_differs;
 }
 
 // Bit by bit, where there are tensors.
 bool differs(const SlotComparison& slot) {
   if (slot.golden == nullptr || slot.actual == nullptr) return false;
   if (slot.metrics) return slot.metrics->max_abs > 0 || slot.metrics->nan_mismatch_count > 0;
-  return is_difference(slot.verdict);
+  return is_unexplained(slot.verdict);
 }
 
 bool has_output_that_differs(const OperatorComparison& op) {
@@ -48,7 +43,7 @@ bool has_output_that_differs(const OperatorComparison& op) {
 
 // Of an operator that both runs have; that another verdict explains nothing.
 bool is_open(const OperatorComparison& op) {
-  return is_difference(op.verdict) && op.cause.empty() && op.left_out.empty();
+  return is_unexplained(op.verdict) && op.cause.empty() && op.left_out.empty();
 }
 
 // Types that round otherwise explain any first difference.
@@ -63,7 +58,7 @@ bool is_usual_beside(const OperatorComparison& op, bool differed_before) {
   for (const SlotComparison& slot : op.slots) {
     if (slot.verdict == Verdict::not_comparable) return false;
     // Masks and places have no gain: what they are made of differs, or they are wrong.
-    if (is_difference(slot.verdict) && !is_measurable(slot) &&
+    if (is_unexplained(slot.verdict) && !is_measurable(slot) &&
         (model::is_floating(slot.dtype) || !differed_before))
       return false;
   }
@@ -72,7 +67,7 @@ bool is_usual_beside(const OperatorComparison& op, bool differed_before) {
 
 void set_verdict(OperatorComparison& op, Verdict verdict, Verdict of_inputs) {
   for (SlotComparison& slot : op.slots)
-    if (is_difference(slot.verdict))
+    if (is_unexplained(slot.verdict))
       slot.verdict = side_of(slot) == model::Side::output ? verdict : of_inputs;
   op.before_gains = std::exchange(op.verdict, verdict);
 }
@@ -129,7 +124,7 @@ void GainJudge::judge(OperatorComparison& op) {
   excess_.clear();
   if (is_paired) note_uncertain(op, gains);
   if (!is_open(op)) {
-    has_bad_ |= has_bad_output(op);
+    has_bad_ |= has_bad_output(op.verdict);
     return;
   }
   note_excess(op, gains);

@@ -76,8 +76,7 @@ Result<Columns> columns_of(const dump::Slot& slot, const dump::Slot& other, Gain
     return std::move(known.columns);
   }
   OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(slot));
-  return compute_columns(tensor.view(), slot.dtype,
-                         {{"Max Value", ""}, {"Min Value", ""}, {"L2Norm Value", ""}});
+  return compute_extent(tensor.view(), slot.dtype);
 }
 
 // Of a tensor; that of another type has none.
@@ -334,6 +333,11 @@ Result<GainTable> GainTable::parse(std::string_view text) {
     }
   }
   return table;
+}
+
+Result<GainTable> GainTable::parse_limits(std::string_view text) {
+  const Json limits = parse_ordered_json(text);
+  return parse(limits.is_object() ? json_text(limits.value("gains", Json())) : "");
 }
 
 std::string GainTable::to_json() const {

@@ -111,6 +111,8 @@ class GainTable {
 
   // The form in which python/opdump/blame_limits.json has them. Errors: config -- it is another one.
   static Result<GainTable> parse(std::string_view json);
+  // Of limits, which have that as "gains"; of such a file without it, or no JSON, an error.
+  static Result<GainTable> parse_limits(std::string_view json);
   std::string to_json() const;
 
   // How far a gain of an operator of `type` is beyond the limit, three times the 99.9th percentile, or

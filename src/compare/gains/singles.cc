@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "compare/comparison.h"
+#include "compare/content.h"
 #include "compare/equivalence.h"
+#include "compare/names.h"
 #include "compare/statistics.h"
 
 namespace opdump::compare {
@@ -23,8 +25,7 @@ using Numbers = std::array<double, 3>;
 Result<Columns> known_columns(const dump::Slot& slot) {
   if (!slot.statistics.empty()) return slot.statistics.columns();
   OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(slot));
-  return compute_columns(tensor.view(), slot.dtype,
-                         {{"Max Value", ""}, {"Min Value", ""}, {"L2Norm Value", ""}});
+  return compute_extent(tensor.view(), slot.dtype);
 }
 
 std::optional<Numbers> extent_of(const dump::Slot& slot) {
@@ -57,14 +58,6 @@ std::uint32_t run_of(const OperatorPair& single) {
   return single.golden != OperatorPair::kNone ? single.golden : single.actual;
 }
 
-model::Phase phase_of(const dump::OperatorRun& run) {
-  return run.op != nullptr ? run.op->phase : model::Phase::forward;
-}
-
-std::uint64_t count_of(const dump::Slot& slot) {
-  return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
-}
-
 // All that operators of a run make, by step and number of elements.
 class MadeNumbers {
  public:
@@ -88,7 +81,7 @@ class MadeNumbers {
  private:
   using Key = std::pair<std::int64_t, std::uint64_t>;
   Key key_of(const dump::Runs& runs, std::size_t run, const dump::Slot& slot) const {
-    return {has_one_step_ ? 0 : runs.section_of(run).step, count_of(slot)};
+    return {has_one_step_ ? 0 : runs.section_of(run).step, element_count_of(slot)};
   }
 
   bool has_one_step_;
@@ -113,7 +106,7 @@ bool is_lacking(const dump::Runs& runs, std::uint32_t run, const MadeNumbers& ot
         slot.undumped_reason == "uninitialised")
       continue;
     ++results;
-    const bool is_uncertain = uncertain.contains(count_of(slot));
+    const bool is_uncertain = uncertain.contains(element_count_of(slot));
     has_uncertain |= is_uncertain;
     has_tensor |= !slot.file.empty();
     known += is_uncertain || others.contain(runs, run, slot, limit);

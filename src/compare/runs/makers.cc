@@ -10,10 +10,6 @@ namespace {
 constexpr std::uint64_t kMostElements = 1 << 22;  // of a tensor that has views
 constexpr std::uint32_t kBefore = 64;             // operators, views among them, between one and its view
 
-std::uint64_t element_count_of(const dump::Slot& slot) {
-  return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
-}
-
 std::pair<std::uint64_t, std::uint64_t> key_of(const Fingerprint& print) { return {print.count, print.sum}; }
 
 }  // namespace

@@ -20,10 +20,6 @@ using dump::Slot;
 // up in another order.
 constexpr double kRegionGrowth = 100;
 
-std::uint64_t count_of(const Slot& slot) {
-  return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
-}
-
 bool is_near(const Slot& golden, const Slot& made) {
   const double limit =
       kRegionGrowth * std::max(default_tolerance(golden.dtype).rtol, default_tolerance(made.dtype).rtol);
@@ -40,7 +36,7 @@ bool has_tensor(const Runs& golden, std::int64_t step, const Slot& made) {
   for (std::uint32_t run = 0; run < golden.size(); ++run) {
     if (golden.section_of(run).step != step) continue;
     for (const Slot& slot : golden.slots(run)) {
-      if (slot.file.empty() || count_of(slot) != count_of(made)) continue;
+      if (slot.file.empty() || element_count_of(slot) != element_count_of(made)) continue;
       if (print && fingerprint_of(slot) == print) return true;  // a transposed one, too
       const double other = norm_of_tensor(slot).value_or(0);
       if (std::abs(other - norm) <= 0.1 * norm && is_near(slot, made)) return true;
@@ -50,7 +46,7 @@ bool has_tensor(const Runs& golden, std::int64_t step, const Slot& made) {
 }
 
 bool is_result(const Slot& slot) {
-  return slot.side == model::Side::output && !slot.file.empty() && count_of(slot) > 0;
+  return slot.side == model::Side::output && !slot.file.empty() && element_count_of(slot) > 0;
 }
 
 bool is_region(const dump::OperatorRun& run) { return run.type.starts_with("compiled_"); }

@@ -41,10 +41,6 @@ bool is_collective(std::string_view type) {
       kParts, [&](std::string_view part) { return type.find(part) != std::string_view::npos; });
 }
 
-model::Phase phase_of(const OperatorRun& run) {
-  return run.op != nullptr ? run.op->phase : model::Phase::forward;
-}
-
 // What operators of both runs have in common, whatever classes of modules they are in.
 struct PathKey {
   std::size_t group = 0;
