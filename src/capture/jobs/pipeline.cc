@@ -1,6 +1,7 @@
 #include "capture/jobs/pipeline.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -248,6 +249,9 @@ void Pipeline::complete(const std::shared_ptr<Job>& job) {
 }
 
 void Pipeline::work() {
+  // Does not preempt threads of the program: where one of OpenMP's is held up, all of them wait.
+  const sched_param priority{};
+  if (sched_getscheduler(0) == SCHED_OTHER) (void)sched_setscheduler(0, SCHED_BATCH, &priority);
   std::unique_lock lock(mutex_);
   auto last_idle = Clock::now();
   while (!stopping_) {
