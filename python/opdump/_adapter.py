@@ -198,7 +198,8 @@ def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
                 for process in running:
                     process.kill()
                     process.wait()
-                raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}")
+                raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "
+                                  "it takes g++ 12 or clang 14, or a newer one, which CXX can name")
 
 
 if __name__ == "__main__":  # for CMake

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import operator
 import os
-import sys
 from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
 
-from opdump import _on_import
+from opdump import _on_import, _stderr
 
 if TYPE_CHECKING:
     from opdump._reading import DumpSet
@@ -73,7 +72,7 @@ class _Request(Recording):
         try:
             _write(os.path.join(self._output, CONFIG_NAME), self._text)
         except OSError as error:  # the dump is what the program wants
-            print(f"opdump: the configuration is not beside the dump: {error}", file=sys.stderr)
+            _stderr.print_line(f"the configuration is not beside the dump: {error}")
         return self
 
     def _prepare(self) -> tuple[str, str, str]:

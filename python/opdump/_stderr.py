@@ -19,13 +19,30 @@ def keep():
         return
     import fcntl
 
+    messages = _open_messages()
     for lowest in (_HIGH, 3):  # a process may be limited to fewer
         try:
-            _kept = fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, lowest)
+            _kept = fcntl.fcntl(2 if messages is None else messages, fcntl.F_DUPFD_CLOEXEC, lowest)
             _file = _identity(_kept)
-            return
+            break
         except OSError:  # or it is closed
             pass
+    if messages is not None:
+        os.close(messages)
+
+
+def _open_messages():
+    """What `opdump run` prints at its end, if this process has another stderr than it: the program may read that."""
+    try:
+        if os.environ.get("OPDUMP_RUN_STDERR", _name(2)) != _name(2):
+            return os.open(os.environ["OPDUMP_RUN_REPORT"] + ".messages", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    except (OSError, KeyError):  # stderr is closed, or `opdump run` has ended or runs on another machine
+        pass
+    return None
+
+
+def _name(fd):
+    return "%d:%d" % _identity(fd)
 
 
 def kept():

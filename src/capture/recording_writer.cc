@@ -315,8 +315,11 @@ Result<> RecordingWriter::close(StepEnd end, std::span<const std::string> unmatc
                         counted(status.operator_count, "operator");
   if (status.first_step >= 0)
     summary += ", steps " + std::to_string(status.first_step) + " to " + std::to_string(status.last_step);
-  const std::string who = options_.process.empty() ? "" : options_.process + ": ";
-  log(LogLevel::info, who + "dumped " + summary + " to " + rank_directory_.string());
+  // A loader starts workers in every epoch, also after the last step to record.
+  if (options_.process.empty())
+    log(LogLevel::info, "dumped " + summary + " to " + rank_directory_.string());
+  else if (status.call_count > 0)
+    log(LogLevel::info, options_.process + ": dumped " + summary + " to " + rank_directory_.string());
   for (const std::string& sentence : unmatched) log(LogLevel::warning, sentence);
   for (const dump::Loss& loss : status.losses)  // the reason was logged when it happened
     log(LogLevel::error, "not in the dump: " + loss.what + ", " + std::to_string(loss.count) +

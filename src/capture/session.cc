@@ -256,10 +256,14 @@ Result<> Session::close() {
 
 // A plan that found less than its author expected.
 std::vector<std::string> Session::describe_unmatched() {
-  if (is_excluded_ || writer_.has_failed()) return {};
-  if (!plan_.steps.is_all() && writer_.call_count() == 0 && operators_.is_empty())
-    return {"no step was selected: the plan wants " + plan_.steps.format() + ", the program reached step " +
-            std::to_string(steps_run_ + state_.initial_step - 1)};
+  // A worker runs a part of the program: what it lacks, others may have.
+  if (is_excluded_ || writer_.has_failed() || !options_.process.empty()) return {};
+  if (!plan_.steps.is_all() && writer_.call_count() == 0 && operators_.is_empty()) {
+    const std::int64_t last = steps_run_ + state_.initial_step - 1;
+    return {std::string(plan_.steps.contains(last) ? "no operator ran" : "no step was selected") +
+            ": the plan wants " + plan_.steps.format() + ", the program reached step " +
+            std::to_string(last)};
+  }
   if (operators_.lacks_flags()) return {"no operator was flagged: dump_mode 2 records what set_dump() names"};
   return operators_.describe_unmatched();
 }

@@ -105,6 +105,18 @@ def test_mistakes_end_before_the_program_begins(opdump, tmp_path, options, text)
     assert not (tmp_path / "golden").exists()
 
 
+def test_a_folder_that_cannot_be_made_ends_before_the_program_begins(opdump, tmp_path):
+    (tmp_path / "golden").write_text("a file")
+    done = opdump.plain(PROGRAM, under=["-o", "golden"], expect=2)
+    assert done.stderr == f"opdump: --output: {tmp_path}/golden: create directory: Not a directory\n" and done.stdout == ""
+
+
+def test_without_a_directory_for_temporary_files(opdump, tmp_path):
+    for place in (tmp_path / "nothing", "/proc"):
+        done = run(opdump, "-o", "golden", "--force", env={"TMPDIR": str(place)})
+        assert done.dump.status["state"] == "complete" and "nothing was dumped" not in done.stderr
+
+
 def test_a_refusal_keeps_the_dump(opdump):
     first = run(opdump, "-o", "golden")
     files = selected(first.dump)
@@ -181,3 +193,35 @@ def test_a_loaders_workers_and_spawned_processes(opdump, tmp_path):
     assert dump.status["state"] == "complete", done.stderr
     assert any("worker1" in name for name in selected(dump))
     assert done.stderr.count("every step is requested") <= 1
+
+
+def test_a_program_that_runs_no_operator(opdump):
+    done = opdump.plain("import torch", under=["-o", "golden"])
+    assert "no operator ran: the plan wants 0, the program reached step 0" in done.stderr
+
+
+def test_workers_without_a_step_to_record_say_nothing(opdump):
+    done = opdump.plain("""
+        import torch
+        class Data(torch.utils.data.Dataset):
+            def __len__(self): return 2
+            def __getitem__(self, i): return torch.full((3,), float(i)).cos()
+        if __name__ == "__main__":
+            for epoch in range(2):
+                net = torch.nn.Linear(3, 2)
+                for batch in torch.utils.data.DataLoader(Data(), num_workers=1, multiprocessing_context="spawn"):
+                    net(batch)
+    """, under=["-o", "golden", "--ops", "cos|addmm"])
+    said = [line for line in done.stderr.splitlines() if "worker0" in line or "no " in line]
+    assert len(said) == 1 and "worker0: dumped " in said[0], done.stderr
+
+
+def test_what_the_program_reads_from_another_process_has_no_line_of_ours(opdump, tmp_path):
+    text = """
+        import subprocess, sys
+        print(subprocess.run([sys.executable, "-c", "import torch; print(torch.ones(3).sum().item())"],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout)
+    """
+    done = opdump.plain(text, under=["-o", "golden"])
+    assert done.stdout == opdump.plain(text).stdout
+    assert f"steps 0 to 0 to {tmp_path}/golden/rank_0" in done.stderr

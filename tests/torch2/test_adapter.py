@@ -60,7 +60,7 @@ def test_the_adapter_is_built_once_by_processes_that_start_at_once(opdump, tmp_p
 
 
 @pytest.mark.parametrize("environment, sentence", [
-    ({"CXX": "false"}, "the recorder for this torch could not be built; the compiler's messages are in .*build.log"),
+    ({"CXX": "false"}, r"the recorder for this torch could not be built; the compiler's messages are in .*build.log; it takes g[+][+] 12"),
     ({"CXX": "no-such-compiler"}, "no-such-compiler: No such file or directory; name another compiler with CXX"),
     ({"CXX": "", "PATH": "/nowhere"}, r"there is no C\+\+ compiler"),
     ({"OPDUMP_CACHE": "/dev/null/cache"}, r"cannot write the recorder to /dev/null/cache/.*set OPDUMP_CACHE"),

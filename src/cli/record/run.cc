@@ -2,6 +2,7 @@
 // with the hook in its environment. Its output, exit code and signals are its own.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/file/file.h"
@@ -59,23 +61,36 @@ Result<> check_compat(const RunArguments& arguments) {
   return ok();
 }
 
-// The recording writes to a file: + when it starts, - when it ends, ! when it could not start.
+// The recording writes to a file: + when it starts, - when it ends, ! when it could not start. A second one
+// has the messages of processes with another stderr than ours, which the program may read.
 class RunReport {
  public:
   RunReport() {
-    std::string pattern = (fs::temp_directory_path() / "opdump-run-XXXXXX").string();
-    if (const Fd fd(::mkstemp(pattern.data())); fd) path_ = pattern;
+    std::error_code failure;
+    std::string pattern = (fs::temp_directory_path(failure) / "opdump-run-XXXXXX").string();
+    if (failure) return;
+    const Fd report(::mkstemp(pattern.data()));
+    if (!report) return;
+    path_ = pattern;
+    const Fd messages(::open(messages_path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   }
   ~RunReport() {
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (path_.empty()) return;
+    ::unlink(path_.c_str());
+    ::unlink(messages_path().c_str());
   }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }  // empty if no file could be made
   std::ptrdiff_t count(char kind) const {
     const auto text = read_file(path_, 1 << 20);
     return text ? std::ranges::count(*text, kind) : 0;
   }
+  std::string messages() const {
+    auto text = read_file(path_.empty() ? path_ : messages_path(), 16 << 20);
+    return text ? std::move(*text) : "";
+  }
 
  private:
+  std::string messages_path() const { return path_ + ".messages"; }
   std::string path_;
 };
 
@@ -88,6 +103,9 @@ Result<> set_environment(const RunArguments& arguments, const std::string& confi
   if (!config.empty()) ::setenv("OPDUMP_CONFIG", fs::absolute(config).c_str(), 1);
   if (!arguments.compat.empty()) ::setenv("OPDUMP_COMPAT", arguments.compat.c_str(), 1);
   ::setenv("OPDUMP_RUN_REPORT", report.path().c_str(), 1);
+  if (struct stat info{}; ::fstat(STDERR_FILENO, &info) == 0)
+    ::setenv("OPDUMP_RUN_STDERR", (std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino)).c_str(),
+             1);
   const RecordingArguments& recording = arguments.recording;
   if (!recording.mode.empty()) ::setenv("OPDUMP_MODE", recording.mode.c_str(), 1);
   if (!recording.dialect.empty()) ::setenv("OPDUMP_DIALECT", recording.dialect.c_str(), 1);
@@ -146,6 +164,7 @@ int pass_on(int status) {
 }
 
 void print_report(const RunReport& report, bool has_config) {
+  if (report.path().empty()) return;  // nothing is known
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
   if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
   if (started == 0 && !has_config)
@@ -200,7 +219,8 @@ Result<int> run_run(std::span<const char* const> args) {
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
       "The exit status is the program's own; 2 if the configuration is wrong or its folder already has a "
-      "dump, and the program was not started; 127 if there is no such program, 126 if it cannot be "
+      "dump or cannot be created, and the program was not started; 127 if there is no such program, 126 if "
+      "it cannot be "
       "executed.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
@@ -229,6 +249,7 @@ Result<int> run_run(std::span<const char* const> args) {
   int status = 0;
   while (::waitpid(started.pid, &status, 0) < 0 && errno == EINTR) {
   }
+  terminal::print_log(report.messages());
   if (config.plan.is_empty && !config.path.empty())
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
   else

@@ -110,6 +110,11 @@ std::string describe_steps(const plan::StepSet& steps) {
   return (is_digits(text) ? "step " : "steps ") + text;
 }
 
+Result<> write_config(const RunConfig& config) {
+  OPDUMP_CHECK_OK(make_directories(config.plan.root, 0700));
+  return write_file_atomic(config.path, config.text, 0600);
+}
+
 // What a recording with a budget is going to do.
 void announce(const plan::DumpPlan& plan, std::uint64_t budget) {
   const char* const content = plan.content == plan::Content::tensor       ? "tensors"
@@ -188,11 +193,14 @@ Result<> prepare_recording(const RunConfig& config, const RecordingArguments& ar
   // First, as a refusal must not cost the dump that --force replaces.
   if (plan.budget_bytes) OPDUMP_CHECK_OK(dump::check_budget(*plan.budget_bytes, plan.root));
   OPDUMP_CHECK_OK(prepare_folder(plan, arguments));
+  if (!config.text.empty()) {
+    // A wrong folder is a wrong argument: no status of ours but 2 comes before the program's.
+    if (auto written = write_config(config); !written)
+      return Error(Code::usage, "--output: " + written.error().message());
+  }
   if (plan.budget_bytes && arguments.golden.empty())
     announce(plan, dump::Budget(*plan.budget_bytes, plan.root).left());
-  if (config.text.empty()) return ok();
-  OPDUMP_CHECK_OK(make_directories(config.plan.root, 0700));
-  return write_file_atomic(config.path, config.text, 0600);
+  return ok();
 }
 
 }  // namespace opdump::cli
