@@ -94,6 +94,15 @@ Collectives::Pointer Collectives::current() {
   return carried ? carried->shared_from_this() : nullptr;
 }
 
+Collectives::Pointer Collectives::functional() {
+  static const Pointer all = [] {
+    auto collective = std::make_shared<Collective>();
+    collective->is_functional = true;
+    return collective;
+  }();
+  return all;
+}
+
 Collectives::Pointer Collectives::begin(c10::ArrayRef<c10::IValue> written, bool writes_anywhere) {
   auto collective = std::make_shared<Collective>();
   for (const c10::IValue& value : written)
@@ -180,6 +189,7 @@ void Collectives::note_written(const c10::StorageImpl* storage) {
 }
 
 bool Collectives::add_piece(Collective& collective) {
+  if (collective.is_functional) return false;
   const std::lock_guard lock(collective.mutex);
   if (collective.running == 0 && !collective.is_compound) return false;
   ++collective.pieces;

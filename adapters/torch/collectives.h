@@ -45,6 +45,7 @@ struct Collective : c10::DebugInfoBase, std::enable_shared_from_this<Collective>
   bool is_compound = false;                         // work of several pieces has been returned
   bool awaits_writes = false;                       // and counts as a piece until each output is written
   std::vector<const c10::StorageImpl*> written;
+  bool is_functional = false;  // of any operator whose results wait_tensor records
 };
 
 struct WorkPiece {
@@ -86,9 +87,11 @@ class Collectives {
 
   // The operator that what this thread does belongs to, or null.
   static Pointer current();
+  // Stands for every operator of torch's functional collectives.
+  static Pointer functional();
 
   // A piece of work of it begins, and ends on whatever thread. False if it is complete already: a callback of
-  // the program runs there.
+  // the program runs there; and if it is functional().
   static bool add_piece(Collective& collective);
   void end_piece(const WorkPiece& piece);
 

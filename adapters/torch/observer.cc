@@ -327,7 +327,8 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   guarded([&] { announce_writes(kind, arguments, execution); });
   try {
     std::optional<c10::DebugInfoGuard> carrier;
-    if (execution.collective) carrier.emplace(Collectives::carrier(), execution.collective);
+    if (const auto collective = kind.awaited ? Collectives::functional() : execution.collective)
+      carrier.emplace(Collectives::carrier(), collective);
     op.redispatchBoxed(below, stack);
   } catch (...) {
     guarded([&] { failed(execution); });
@@ -431,7 +432,8 @@ WorkPiece Observer::begin_work(const at::RecordFunction& record, const WorkTitle
     return piece;
   }
   if (title.writes == WorkTitle::Writes::nothing) return {};
-  if (is_active()) opdump_report_unseen(session_, record.name(), OPDUMP_UNSEEN_COLLECTIVE);
+  const bool is_recorded = piece.collective && piece.collective->is_functional;
+  if (is_active() && !is_recorded) opdump_report_unseen(session_, record.name(), OPDUMP_UNSEEN_COLLECTIVE);
   for (const c10::IValue& value : written) settle(value);
   const bool writes_anywhere = title.writes == WorkTitle::Writes::unknown;
   piece.collective = collectives_.begin(written, writes_anywhere);

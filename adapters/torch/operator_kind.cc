@@ -73,8 +73,9 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
       space == "profiler" || space == "prim" || space == "opdump_dumper" || space == "opdump_torch";
   kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") ||
                        type.starts_with("_empty") || type.starts_with("resize");
-  if (type == "_ctc_loss") kind.partly = 1;         // log_alpha, beyond the lengths of the targets
-  if (type == "mkldnn_rnn_layer") kind.partly = 3;  // workspace for the backward pass
+  if (type == "_ctc_loss") kind.partly = 1;                 // log_alpha, beyond the lengths of the targets
+  if (type == "mkldnn_rnn_layer") kind.partly = 3;          // workspace for the backward pass
+  if (name == "fsdp::all_gather_copy_in") kind.partly = 1;  // what other ranks hold comes later
 
   // Operators from elsewhere often do not declare what they write to.
   const bool trusted = space == "aten" || space == "prims", is_collective = space == "c10d";
@@ -95,10 +96,13 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
                   return argument.name() == "generator";
                 });
   if (is_collective) describe_collective(type, kind);
-  kind.awaited = space == "_c10d_functional" && type != "wait_tensor" && type != "_wrap_tensor_autograd";
+  const bool is_functional = space == "_c10d_functional", wraps = type == "_wrap_tensor_autograd";
+  kind.awaited = is_functional && type != "wait_tensor" && !wraps;
+  if (is_functional && type == "wait_tensor") kind.arguments[0].out = true;  // its value is under way
   kind.view = !schema.returns().empty() && std::ranges::all_of(schema.returns(), [](const c10::Argument& r) {
     return r.alias_info() && !r.alias_info()->isWrite();
   });
+  if (is_functional && wraps) kind.view = true;
   if (type == "set_") look_elsewhere(kind);
   if (!trusted && !space.empty()) type = space + "_" + type;
   std::ranges::replace(type, '/', '_');

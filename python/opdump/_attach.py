@@ -22,6 +22,7 @@ from opdump import _loader, _notebook, _shards, _stderr
 from opdump._frames import leave_no_frame, uncaught_exception
 from opdump._imports import call_after
 from opdump._stderr import print_line
+from opdump._unrecorded import uncompiled
 
 # Functions that expose the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
@@ -122,6 +123,7 @@ def _report_backward(function):
     """Operators that such a function runs before the backward pass itself belong to the pass, too."""
     enter, leave = hooks.enter_backward, hooks.leave_backward
 
+    @uncompiled
     @functools.wraps(function)
     def reported(*args, **kwargs):
         if is_compiling():
@@ -168,7 +170,8 @@ def _name_weights(model: torch.nn.Module) -> None:
 
 def _name_tensor(tensor: torch.Tensor, name: str, is_weight: bool) -> None:
     if tensor.layout == torch.strided and type(tensor) in (torch.Tensor, torch.nn.Parameter):
-        hooks.name_tensor(_storage_of(tensor)._cdata, name, is_weight)
+        with contextlib.suppress(NotImplementedError):  # of torch.func, without a storage
+            hooks.name_tensor(_storage_of(tensor)._cdata, name, is_weight)
 
 
 def _input_names(model: torch.nn.Module) -> tuple[str, ...]:
@@ -178,6 +181,7 @@ def _input_names(model: torch.nn.Module) -> tuple[str, ...]:
 
 
 def _settle_first(function):
+    @uncompiled
     @functools.wraps(function)
     def settled(self, *args, **kwargs):
         if not is_compiling() and hooks.active():
@@ -200,6 +204,7 @@ def _settle_first(function):
 def _settle_and_note(function):
     """Wraps a method of a storage that fills its memory without an operator, as torch.load does."""
 
+    @uncompiled
     @functools.wraps(function)
     def noted(self, *args, **kwargs):
         if is_compiling():
@@ -220,6 +225,7 @@ def _settle_and_note(function):
 def _note_allocation(function):
     """Wraps what gives an empty storage of so many bytes memory without an operator: its constructor and its resize_()."""
 
+    @uncompiled
     @functools.wraps(function)
     def noted(self, *args, **kwargs):
         if is_compiling() or not hooks.active():
@@ -241,6 +247,7 @@ def _note_allocation(function):
 def _report_failure(function, type_name):
     """Reports failed indexing, because torch checks indices before it runs any operator."""
 
+    @uncompiled
     @functools.wraps(function)
     def reported(self, index, *value):
         if is_compiling():
@@ -347,6 +354,7 @@ def _install(only_executions: bool) -> None:
         setattr(torch.autograd, name, _report_backward(getattr(torch.autograd, name)))
     torch.optim.Optimizer.__init__ = _note_optimizers(torch.optim.Optimizer.__init__)
     _find_optimizers()
+    _hide_key_from_python()
     threading.Thread._bootstrap_inner = _join(threading.Thread._bootstrap_inner)
     for name in _EXPORTS:
         if hasattr(torch.Tensor, name):
@@ -365,6 +373,15 @@ def _install(only_executions: bool) -> None:
     atexit.register(_stop_at_exit)
     _loader.install(_begin_worker)
     _notebook.install(_rest, _stop_at_exit)
+
+
+def _hide_key_from_python() -> None:
+    """Higher-order operators (cond, flex_attention) look up their kernels in Python, and have none for our dispatch key."""
+    compute = getattr(torch._ops, "_compute_keyset", None)
+    if compute is None or not hasattr(torch._C.DispatchKeySet, "remove"):  # before torch 2.0
+        return
+    key = torch._C._dispatch_key_parse("Fake")
+    torch._ops._compute_keyset = lambda *arguments: compute(*arguments).remove(key)
 
 
 def _note_meshes() -> None:

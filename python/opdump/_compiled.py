@@ -24,7 +24,7 @@ from opdump import _torch as hooks
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
 from opdump._stderr import print_line
-from opdump._unrecorded import unrecorded
+from opdump._unrecorded import leave_to_python, unrecorded
 
 _REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")  # backends that `aten` stands in for
 
@@ -85,6 +85,7 @@ def _pause_export() -> None:
 
 
 def _watch_regions() -> None:
+    leave_to_python()
     dynamo = sys.modules["torch._dynamo"]
     original = dynamo.optimize
 

@@ -1,8 +1,10 @@
-"""Functions whose operators are not recorded."""
+"""Functions whose operators are not recorded, and functions of ours that torch calls in place of its own."""
 
 from __future__ import annotations
 
 import functools
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +12,27 @@ from opdump import _torch as hooks
 from opdump._frames import leave_no_frame
 
 
+_in_place_of_torch: set[types.CodeType] = set()
+
+
+def uncompiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where torch calls it while a compiler waits for functions of the program, as compiled autograd does, the compiler leaves
+    it alone, as it does what torch calls of its own. In functions that it compiles it sees it as before."""
+    _in_place_of_torch.add(function.__code__)
+    if "torch._dynamo.eval_frame" in sys.modules:
+        leave_to_python()
+    return function
+
+
+def leave_to_python() -> None:
+    """Calls of functions that are `uncompiled`, as soon as torch._dynamo is there."""
+    skip = getattr(sys.modules["torch._dynamo.eval_frame"], "skip_code", None)
+    while skip and _in_place_of_torch:
+        skip(_in_place_of_torch.pop())
+
+
 def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
+    @uncompiled
     @functools.wraps(function)
     def paused(*args: Any, **kwargs: Any) -> Any:
         hooks.pause()
