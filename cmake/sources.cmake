@@ -369,6 +369,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/rewritten.cc
   compare/runs/systematic.cc
   compare/runs/uncertainty.cc
+  compare/runs/views.cc
   compare/share.cc
   compare/statistics.cc
   compare/tasks.cc
@@ -393,6 +394,7 @@ set(OPDUMP_TESTS_compare
   compare/sharded/shard_layout_test.cc
   compare/sharded/shard_rules_test.cc
   compare/runs/alignment_test.cc
+  compare/runs/origin_test.cc
   compare/runs/environment_test.cc
   compare/runs/systematic_test.cc
   compare/statistics_test.cc

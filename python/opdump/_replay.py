@@ -523,6 +523,8 @@ def _write_script(request: dict[str, Any]) -> dict[str, Any]:
     tensors = {kind: {int(i): _load(place).to(getattr(torch, place["dtype"])) for i, place in side[kind].items()}
                for kind in ("inputs", "outputs")}
     if isinstance(op, onnx.OnnxOperator):
+        if op.domain == onnx.BLOCKED:
+            raise CannotReplay("its kernel wants tensors in blocks, which the dump does not have; reproduce it from a dump of the model as written")
         exact = op.run(side["arguments"], {i: widen(x) for i, x in tensors["inputs"].items()}, None)
         _reproduce.write_onnx_script(op, request, tensors["inputs"], tensors["outputs"], exact)
     else:

@@ -217,9 +217,9 @@ def _unsqueeze(a: Attributes, x: Inputs, version: int) -> Tensor:
 def _split(a: Attributes, x: Inputs, version: int) -> list[Tensor]:
     axis = a.get("axis", 0)
     sizes = a.get("split") or (x[1].tolist() if len(x) > 1 and x[1] is not None else None)
-    if not sizes:
+    if not sizes and not a.get("num_outputs"):
         raise NoReference("the number of its parts is not in the dump")
-    return list(torch.split(x[0], sizes, axis))
+    return list(torch.split(x[0], sizes or math.ceil(x[0].shape[axis] / a["num_outputs"]), axis))
 
 
 def _clip(a: Attributes, x: Inputs, version: int) -> Tensor:
@@ -329,12 +329,15 @@ _NAMES = {"Conv": "convolution", "FusedConv": "convolution", "MatMul": "mm", "Ge
           "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Sqrt": "sqrt", "Reciprocal": "reciprocal",
           "ReduceSum": "sum", "ReduceMean": "mean", "GlobalAveragePool": "mean"}
 
+# Of a layout in blocks. A dump has its tensors in the layout of ONNX, and the engine would not run them so.
+BLOCKED = "com.microsoft.nchwc"
+
 _RANDOM = ("RandomNormal", "RandomUniform", "Bernoulli", "Multinomial")
 
 
 def is_onnx(function: str) -> bool:
     """"onnx::Conv.13", "com.microsoft::FusedConv.1"."""
-    return function.partition("::")[0] in ("onnx", "com.microsoft")
+    return function.partition("::")[0] in ("onnx", "com.microsoft", BLOCKED)
 
 
 class OnnxOperator:
@@ -364,6 +367,8 @@ class OnnxOperator:
         if not x and self.onnx_type != "Constant":
             raise NoReference(NO_INPUTS)
         compute = _COMPUTED.get(self.onnx_type) or _EXACT.get(self.onnx_type)
+        if compute is None and self.domain == BLOCKED:
+            raise NoReference(f"opdump has no reference of {self.onnx_type} in blocks")
         if compute is None:
             return _run_engine(self, attributes, x)
         with torch.no_grad():
@@ -419,8 +424,8 @@ def _run_engine(op: OnnxOperator, attributes: Attributes, x: Inputs) -> list[Opt
     try:
         model = make_model(op, attributes, arrays, _needed_outputs(op))
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        results = session.run(None, {f"x{i}": value for i, value in enumerate(arrays) if value is not None})
     except Exception as error:  # noqa: BLE001 - its own types, several
-        failure = (str(error).splitlines() or [""])[0].rpartition(" : ")[2]
+        failure = (str(error).splitlines() or [""])[0].rpartition(" : ")[2].rpartition("Status Message: ")[2]
         raise NoReference(f"ONNX Runtime cannot run {op.onnx_type} in float64: {failure}") from None
-    feeds = {f"x{i}": value for i, value in enumerate(arrays) if value is not None}
-    return [torch.from_numpy(value.copy()) for value in session.run(None, feeds)]
+    return [torch.from_numpy(value.copy()) for value in results]

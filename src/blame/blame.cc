@@ -43,7 +43,6 @@ using compare::Verdict;
 
 constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
 constexpr std::size_t kMaxNotes = 8;           // when those about harmless arguments are added
-constexpr std::size_t kMaxFurther = 100;       // operators that are run again after the first culprit
 
 class Walk {
  public:
@@ -64,7 +63,7 @@ class Walk {
       OPDUMP_CHECK_OK(examine(i));
     }
     if (has_other_shapes_) i = static_cast<std::uint32_t>(suspects_.size());  // nothing else can be compared
-    const std::set<std::uint32_t> further = choose_further(i);
+    const std::set<std::uint32_t> further = choose_further(suspects_, i);
     for (; i < suspects_.size(); ++i) {
       ahead.look_beyond(i, answer_.replayed, &further);
       OPDUMP_CHECK_OK(examine_further(i, further.contains(i)));
@@ -146,7 +145,10 @@ class Walk {
     std::optional<Replayed> replayed;
     const auto difference = compare::find_argument_difference(*op.golden, *op.actual);
     const bool is_another = difference && is_rewritten(op, *difference);
-    if (difference && !is_another) {
+    if (difference && difference->is_type) {
+      if (distance_of(op) > kLargestRounding)
+        add(i, Cause::sequence, Confidence::certain, {}, difference->text);
+    } else if (difference && !is_another) {
       const std::tuple cause(compare::module_of(*op.golden), op.golden->type, difference->text);
       if (!causes_.contains(cause)) {
         OPDUMP_TRY(replayed, replay(i, {.argues = true}));
@@ -164,21 +166,6 @@ class Walk {
   }
 
   // ---- Other culprits.
-
-  // Those that add most to what they read: whatever the others do, little of the error goes away without it.
-  std::set<std::uint32_t> choose_further(std::uint32_t first) const {
-    std::vector<std::pair<double, std::uint32_t>> gains;
-    for (std::uint32_t i = first; i < suspects_.size(); ++i) {
-      const OperatorComparison& op = suspects_[i];
-      if (!is_paired(op) || !differs(op, model::Side::output)) continue;
-      const double read = distance_of(op, model::Side::input), made = distance_of(op);
-      gains.emplace_back(std::isfinite(made) && read > 0 ? -made / read : -HUGE_VAL, i);
-    }
-    std::ranges::sort(gains);
-    std::set<std::uint32_t> chosen;
-    for (std::size_t i = 0; i < std::min(gains.size(), kMaxFurther); ++i) chosen.insert(gains[i].second);
-    return chosen;
-  }
 
   Result<> examine_further(std::uint32_t i, bool is_chosen) {
     const OperatorComparison& op = suspects_[i];
@@ -239,6 +226,7 @@ class Walk {
       if (std::ranges::all_of(actual, [&](std::uint64_t x) { return x == actual.front(); })) maker.reset();
       if (producer) {
         read_.insert(*producer);
+        if (maker && *producer > i) note_later_maker(i, slot, golden, *producer);
         if (blames && is_whole && !op.is_quantised && blame_copied_data(i, slot, *producer)) continue;
         if (blames && is_beyond_rounding(slot)) note_feeder(op, *producer);
       } else if (is_to_blame) {
@@ -274,9 +262,15 @@ class Walk {
                    const std::vector<std::uint64_t>& actual, const std::optional<dump::OperatorRun>& maker) {
     if (is_rounded(slot)) return;
     const std::string name = compare::slot_name(slot);
-    if (const auto producer = find_producer(golden_.runs(), *suspects_[i].golden, golden)) {
+    const auto producer = find_producer(golden_.runs(), *suspects_[i].golden, golden);
+    if (producer && blame_single(i, *producer)) return;
+    if (compare::fingerprint_of(golden) == compare::fingerprint_of(actual)) {
+      add(i, Cause::input, Confidence::certain, name,
+          "it has golden's elements in another order (transposed?)");
+      return;
+    }
+    if (producer) {
       const std::string made_by = one_line(operator_name(*producer));
-      if (blame_single(i, *producer)) return;
       if (maker &&
           find_producer(actual_.runs(), *suspects_[i].actual, compare::other_elements(actual, golden)))
         add(i, Cause::input, Confidence::certain, name, "it is another part of what " + made_by + " made");
@@ -313,6 +307,12 @@ class Walk {
         "no recorded operator made it, and it is " + model::format_shape(*slot.golden->shape) +
             " in golden and " + model::format_shape(*slot.actual->shape) + " in actual" +
             describe_dummy(*slot.golden, golden, *slot.actual, actual));
+  }
+
+  // What actual reads is made by an operator that comes later in golden: another order, or another operator.
+  void note_later_maker(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden,
+                        std::uint32_t producer) {
+    if (is_paired(suspects_[producer])) note_other_maker(i, slot, golden, *suspects_[producer].golden);
   }
 
   // Whether actual reads what `maker` made, as golden did, and golden reads what another one made.
@@ -466,16 +466,21 @@ class Walk {
   // ---- The answer.
 
   void blame_sequence(const compare::Comparison& comparison) {
-    const bool has_clues = !singles_.empty() || !rewired_.empty();
-    if (!answer_.findings.empty() || !has_clues || !comparison.first_bad) return;
+    if (!answer_.findings.empty() || (singles_.empty() && rewired_.empty()) || !comparison.first_bad) return;
     const OperatorComparison& bad = *comparison.first_bad;
-    const bool is_single =
-        !is_paired(bad) && bad.cause.empty();  // with a cause, it was chosen for its reader
+    // With a cause, it was chosen for its reader.
+    const bool is_single = !is_paired(bad) && bad.cause.empty();
     const auto first = is_single ? feeder_
                                  : find_sequence(suspects_, rewritten_, before_equal_, feeder_,
                                                  [&](std::uint32_t i) { return rewired_.contains(i); });
     if (!first) {
-      if (!singles_.empty() && !gains_.applies())
+      const auto is_bad = [&](std::uint32_t i) { return are_one(suspects_[i].run(), bad.run()); };
+      const auto lone = std::ranges::find_if(singles_, is_bad);
+      if (is_single && lone != singles_.end() && answer_.differing == 0)
+        add(*lone, Cause::sequence, Confidence::suspect, {},
+            (bad.golden ? "only in golden" : "only in actual") +
+                std::string(", and the other run has no such result"));
+      else if (!singles_.empty() && !gains_.applies())
         answer_.notes.push_back(counted(singles_.size(), "operator") +
                                 (singles_.size() == 1 ? " is" : " are") +
                                 " in one run only, and change nothing beyond rounding");

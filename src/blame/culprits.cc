@@ -1,21 +1,29 @@
 #include "blame/culprits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/text/text.h"
+#include "blame/differences.h"
 #include "blame/removal.h"
+#include "compare/gains/usual_gains.h"
+#include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/runs/collectives.h"
 
 namespace opdump::blame {
 namespace {
 
+using compare::OperatorComparison;
+
 constexpr std::size_t kMaxCulprits = 8;  // that are taken away
+constexpr std::size_t kMaxFurther = 32;  // operators that are run again after the first culprit
 
 std::string subject_of(const Finding& finding) {
   const std::string name = compare::operator_name(finding.op.run());
@@ -68,6 +76,23 @@ std::optional<Without> without_of(const Finding& finding) {
 }
 
 }  // namespace
+
+std::set<std::uint32_t> choose_further(std::span<const OperatorComparison> suspects, std::uint32_t first) {
+  std::vector<std::pair<double, std::uint32_t>> gains;
+  for (std::uint32_t i = first; i < suspects.size(); ++i) {
+    const OperatorComparison& op = suspects[i];
+    if (!is_paired(op) || !differs(op, model::Side::output)) continue;
+    const double read = distance_of(op, model::Side::input), made = distance_of(op);
+    compare::Gain gain{.of = compare::GainOf::statistics, .slot = {}};
+    gain.dtype = compare::key_slot(op)->dtype;
+    gain.whole = std::isfinite(made) && read > 0 ? made / read : HUGE_VAL;
+    gains.emplace_back(-compare::usual_gains().excess(op.run().type, gain), i);
+  }
+  std::ranges::sort(gains);
+  std::set<std::uint32_t> chosen;
+  for (std::size_t i = 0; i < std::min(gains.size(), kMaxFurther); ++i) chosen.insert(gains[i].second);
+  return chosen;
+}
 
 Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorComparison> suspects,
                        const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit) {

@@ -1,4 +1,5 @@
-// Which of the certain findings are one culprit, and how much of the final error goes away without each.
+// Where to look for other culprits, which of the certain findings are one, and how much of the final error
+// goes away without each.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,11 @@
 #include "blame/request.h"
 
 namespace opdump::blame {
+
+// Of the operators from `first` on, those to run again although the first culprit explains them: they add
+// most to what they read, for their kind. Whatever the others do, little of the error goes away without it.
+std::set<std::uint32_t> choose_further(std::span<const compare::OperatorComparison> suspects,
+                                       std::uint32_t first);
 
 // Merges findings of `answer`, and sets `removes` of those of actual and `removed` if there are several
 // culprits. `suspects`: the operators that differ, in order of execution; `read`: those whose outputs another

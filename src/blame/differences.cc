@@ -6,6 +6,7 @@
 #include "compare/arguments.h"
 #include "compare/conditioning.h"
 #include "compare/key_slots.h"
+#include "compare/measure.h"
 #include "compare/names.h"
 
 namespace opdump::blame {
@@ -18,6 +19,20 @@ namespace {
 
 // Of weights and data: another machine rounds torch.randn by some units otherwise.
 constexpr double kInputRoundoffs = 32;
+
+// The smallest numbers of float16 have fewer digits, and converters of models write this one for those below.
+constexpr double kSmallestHalf = 1e-7;
+
+bool is_rounded_to(const SlotComparison& slot, model::DType type) {
+  const double u = 1.01 * compare::roundoff(type);
+  if (slot.metrics->max_rel <= u || type != model::DType::float16) return slot.metrics->max_rel <= u;
+  SlotComparison again = slot;
+  compare::CompareOptions options;
+  options.rtol = u;
+  options.atol = kSmallestHalf;
+  compare::measure_slot(again, options, 1);
+  return again.metrics && again.metrics->mismatch_count == 0;
+}
 
 }  // namespace
 
@@ -94,14 +109,14 @@ std::string why_random(const OperatorComparison& op) {
 bool is_rounded(const SlotComparison& slot) {
   const model::DType golden = slot.golden->dtype, actual = slot.actual->dtype;
   if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
-  const double u = std::max(compare::roundoff(golden), compare::roundoff(actual));
-  return golden == actual ? slot.metrics->relative_l2 <= kInputRoundoffs * u
-                          : slot.metrics->max_rel <= 1.01 * u;
+  const bool is_golden_coarser = compare::roundoff(golden) > compare::roundoff(actual);
+  return golden == actual ? slot.metrics->relative_l2 <= kInputRoundoffs * compare::roundoff(golden)
+                          : is_rounded_to(slot, is_golden_coarser ? golden : actual);
 }
 
 bool is_rounded(const SlotComparison& slot, model::DType type) {
   if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
-  return is_rounded(slot) || slot.metrics->max_rel <= 1.01 * compare::roundoff(type);
+  return is_rounded(slot) || is_rounded_to(slot, type);
 }
 
 std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops,

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text/json.h"
+#include "compare/arguments.h"
 
 namespace opdump::blame {
 namespace {
@@ -84,7 +85,9 @@ json describe(const Without& without) {
 }  // namespace
 
 bool execute_different_functions(const dump::OperatorRun& golden, const dump::OperatorRun& actual) {
-  return golden.form != nullptr && actual.form != nullptr && golden.form->function != actual.form->function;
+  return golden.form != nullptr && actual.form != nullptr &&
+         (golden.form->function != actual.form->function ||
+          compare::is_rewritten_by_engine(&golden, &actual));
 }
 
 Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual,

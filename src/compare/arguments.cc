@@ -47,6 +47,9 @@ std::string show(const ordered_json& value) {
     return value["float"].get<std::string>();
   if (const std::string constant = constant_of(value); !constant.empty()) return constant;
   if (value.is_object()) return "a tensor";
+  const auto is_tensor = [](const ordered_json& one) { return one.is_object() && one.contains("tensor"); };
+  if (value.is_array() && !value.empty() && std::ranges::all_of(value, is_tensor))
+    return counted(value.size(), "tensor");
   return json_text(value);
 }
 
@@ -101,6 +104,20 @@ ordered_json with_names(ordered_json arguments, const ordered_json& schema) {
 // It has positions for names of arguments.
 bool is_log(const dump::OperatorRun& run) { return run.op != nullptr && !run.op->has_full_scope; }
 
+// "Relu" of the function "onnx::Relu.14"; empty if it is none of ONNX's own.
+std::string_view onnx_type(const dump::OperatorRun& run) {
+  constexpr std::string_view kDomain = "onnx::";
+  const std::string_view function = run.form->function;
+  return function.starts_with(kDomain) ? function.substr(kDomain.size(), function.rfind('.') - kDomain.size())
+                                       : std::string_view();
+}
+
+// The name of an operator of ONNX does not tell its type, as that of PyTorch does.
+bool is_another_operator(const dump::OperatorRun& golden, const dump::OperatorRun& actual) {
+  const std::string_view g = onnx_type(golden), a = onnx_type(actual);
+  return golden.name == actual.name && !g.empty() && !a.empty() && g != a;
+}
+
 std::string input_name(const ordered_json& tensor) {
   return "input." + show(tensor["tensor"]) + " is the constant ";
 }
@@ -120,8 +137,14 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
                                                            const ArgumentSides& sides) {
   constexpr std::array<std::string_view, 7> kPlace = {
       "dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"};
-  if (golden.form == nullptr || actual.form == nullptr || golden.form->arguments == actual.form->arguments)
+  if (golden.form == nullptr || actual.form == nullptr || is_rewritten_by_engine(&golden, &actual))
     return std::nullopt;
+  if (is_another_operator(golden, actual))
+    return ArgumentDifference{.text = "another operator: " + golden.type + " " + sides.golden + " and " +
+                                      actual.type + " " + sides.actual,
+                              .is_type = true,
+                              .constants = {}};
+  if (golden.form->arguments == actual.form->arguments) return std::nullopt;
   ordered_json g = parse_ordered_json(golden.form->arguments);
   ordered_json a = parse_ordered_json(actual.form->arguments);
   if (!g.is_object() || !a.is_object()) return std::nullopt;
@@ -150,6 +173,13 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
   }
   if (difference.text.empty()) return std::nullopt;
   return difference;
+}
+
+bool is_rewritten_by_engine(const dump::OperatorRun* golden, const dump::OperatorRun* actual) {
+  const auto is_executed = [](const dump::OperatorRun* run) {
+    return run->op != nullptr && run->op->original_names.has_value();
+  };
+  return golden != nullptr && actual != nullptr && is_executed(golden) != is_executed(actual);
 }
 
 StateDifference find_state_difference(const dump::CallForm* golden, const dump::CallForm* actual) {

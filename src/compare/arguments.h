@@ -12,6 +12,7 @@ namespace opdump::compare {
 
 struct ArgumentDifference {
   std::string text;                   // "eps is 1e-05 in golden and 0.001 in actual"
+  bool is_type = false;               // "another operator: Relu in golden and LeakyRelu in actual"
   std::set<std::uint32_t> constants;  // input indices of tensors that are numbers of the program and differ
 };
 
@@ -22,10 +23,14 @@ struct ArgumentSides {
 };
 
 // Nothing where a dump does not know the arguments. Does not count: where and in which precision the operator
-// computes (dtype, device, layout), and numbers that differ by rounding.
+// computes (dtype, device, layout), numbers that differ by rounding, and what an engine rewrites.
 std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
                                                            const dump::OperatorRun& actual,
                                                            const ArgumentSides& sides = {});
+
+// Whether one of the two is an operator of the graph that an engine executes, and the other one of the graph
+// as it was written: the engine may compute the same along other axes and in another layout.
+bool is_rewritten_by_engine(const dump::OperatorRun* golden, const dump::OperatorRun* actual);
 
 // How the state of the engine differs that the results of two executions depend on; empty where it does not,
 // or is unknown. Null: nothing is known of the call.

@@ -248,7 +248,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
                                  : pair_slots(in_golden, in_actual, by_name);
   for (const SlotPair& slots : pairs) {
     SlotComparison& slot = op.slots.emplace_back();
-    slot.any_layout = is_across;
+    slot.any_layout = is_across || is_rewritten_by_engine(op.golden.get(), op.actual.get());
     slot.golden = slots.golden;
     slot.actual = slots.actual;
   }
@@ -462,6 +462,7 @@ class Comparer {
 
   void set_first_bad(OperatorComparison op) {
     comparison_.before_first_bad = {};
+    comparison_.view_before_first_bad = {};
     comparison_.first_bad = std::move(op);
   }
 

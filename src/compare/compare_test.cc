@@ -2,14 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "base/file/file.h"
+#include "compare/compare_fixture_test.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "dump/operator_log.h"
@@ -20,144 +19,8 @@
 namespace opdump::compare {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// A dump written by hand: the bytes that the reader has to understand, not those that our writer makes.
-class HandMade {
- public:
-  explicit HandMade(const fs::path& root) : root_(root) { fs::create_directories(step_directory(0)); }
-
-  // A slot is "add.a.input.0": type, sanitised name, side, index.
-  HandMade& tensor(const std::string& slot, const std::vector<float>& values, const std::string& shape = "") {
-    std::string data(values.size() * 4, '\0');
-    std::memcpy(data.data(), values.data(), data.size());
-    return raw(slot, "<f4", shape.empty() ? "(" + std::to_string(values.size()) + ",)" : shape, data,
-               "float32");
-  }
-
-  HandMade& raw(const std::string& slot, const std::string& descr, const std::string& shape,
-                const std::string& data, const std::string& dtype) {
-    std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
-    header.append(63 - (10 + header.size()) % 64, ' ').append("\n");
-    std::string text("\x93NUMPY\x01\x00", 8);
-    text.push_back(static_cast<char>(header.size() & 0xff));
-    text.push_back(static_cast<char>(header.size() >> 8));
-    return file(slot, dtype, text + header + data);
-  }
-
-  HandMade& file(const std::string& slot, const std::string& dtype, const std::string& bytes) {
-    const std::size_t side = slot.rfind('.', slot.rfind('.') - 1);
-    const fs::path path = step_directory(step_) / (slot.substr(0, side) + ".0.0." + std::to_string(++us_) +
-                                                   slot.substr(side) + ".DefaultFormat." + dtype + ".npy");
-    std::ofstream(path, std::ios::binary) << bytes;
-    last_ = path;
-    return *this;
-  }
-
-  HandMade& statistics(const std::string& rows) {
-    std::ofstream(step_directory(step_) / "statistic.csv")
-        << "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min "
-           "Value,"
-           "L2Norm Value\n"
-        << rows;
-    return *this;
-  }
-
-  HandMade& step(std::int64_t step) {
-    step_ = step;
-    fs::create_directories(step_directory(step));
-    return *this;
-  }
-
-  HandMade& state(const std::string& state) {
-    dump::RecordingStatus status;
-    status.state = state;
-    EXPECT_TRUE(dump::write_status(root_ / "rank_0", status));
-    return *this;
-  }
-
-  fs::path last() const { return last_; }
-  const fs::path& root() const { return root_; }
-
- private:
-  fs::path step_directory(std::int64_t step) const {
-    return root_ / "rank_0" / "net" / "0" / std::to_string(step);
-  }
-
-  fs::path root_, last_;
-  std::int64_t step_ = 0;
-  std::uint64_t us_ = 1700000000000000;
-};
-
-class CompareTest : public ::testing::Test {
- protected:
-  CompareTest() {
-    std::string name = (fs::temp_directory_path() / "opdump_compare_XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-    golden_.emplace(directory_ / "golden");
-    actual_.emplace(directory_ / "actual");
-  }
-  ~CompareTest() override { fs::remove_all(directory_); }
-
-  // Three operators in a row: relu(add(x, y)), then mul.
-  static void fill(HandMade& dump, float first = 1) {
-    dump.tensor("add.a.input.0", {first, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
-    dump.tensor("relu.b.input.0", {4, 6}).tensor("relu.b.output.0", {4, 6});
-    dump.tensor("mul.c.input.0", {4, 6}).tensor("mul.c.output.0", {8, 12});
-  }
-
-  const Comparison& compare(const CompareOptions& options = {}) {
-    auto golden = dump::DumpSet::open(golden_->root());
-    auto actual = dump::DumpSet::open(actual_->root());
-    EXPECT_TRUE(golden) << golden.error().message();
-    EXPECT_TRUE(actual) << actual.error().message();
-    dumps_.clear();
-    dumps_.push_back(std::move(*golden));
-    dumps_.push_back(std::move(*actual));
-    operators_.clear();
-    CompareOptions taking = options;
-    taking.take = [&](const OperatorComparison& op) { operators_.push_back(op); };
-    auto comparison = compare_dumps(dumps_[0], dumps_[1], taking);
-    EXPECT_TRUE(comparison);
-    comparison_ = std::move(*comparison);
-    return comparison_;
-  }
-
-  // Which of the operators.
-  std::optional<std::size_t> first_bad() const {
-    for (std::size_t i = 0; i < operators_.size() && comparison_.first_bad; ++i)
-      if (operators_[i].golden == comparison_.first_bad->golden &&
-          operators_[i].actual == comparison_.first_bad->actual)
-        return i;
-    return std::nullopt;
-  }
-
-  std::vector<std::string> verdicts() const {
-    std::vector<std::string> words;
-    for (const OperatorComparison& op : operators_)
-      words.push_back(op.run().name + ":" + std::string(kVerdictNames[static_cast<int>(op.verdict)]));
-    return words;
-  }
-
-  const SlotComparison& slot(const std::string& op_name, model::Side side, std::uint32_t index = 0) const {
-    for (const OperatorComparison& op : operators_)
-      for (const SlotComparison& slot : op.slots) {
-        const dump::Slot& s = slot.golden != nullptr ? *slot.golden : *slot.actual;
-        if (op.run().name == op_name && s.side == side && s.index == index) return slot;
-      }
-    ADD_FAILURE() << "no slot of " << op_name;
-    static const SlotComparison kNone;
-    return kNone;
-  }
-
-  fs::path directory_;
-  std::optional<HandMade> golden_, actual_;
-  std::vector<dump::DumpSet> dumps_;
-  Comparison comparison_;
-  std::vector<OperatorComparison> operators_;
-};
 
 TEST_F(CompareTest, Identical) {
   fill(*golden_);
@@ -187,44 +50,6 @@ TEST_F(CompareTest, OneOperatorIsAtFaultTheNextInherit) {
   EXPECT_EQ(bad.metrics->mismatch_count, 1u);
   EXPECT_EQ(bad.metrics->count, 2u);
   EXPECT_EQ(slot("c", model::Side::input).verdict, Verdict::input_differs);
-}
-
-TEST_F(CompareTest, SaysThatAnInputWasChangedInMemory) {
-  fill(*golden_);
-  actual_->tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
-  actual_->tensor("relu.b.input.0", {4, 9}).tensor("relu.b.output.0", {4, 9});
-  actual_->tensor("mul.c.input.0", {4, 9}).tensor("mul.c.output.0", {8, 18});
-  EXPECT_EQ(compare().first_bad->cause, "input.0 was changed in memory after a had made it");
-  EXPECT_EQ(first_bad(), 1u);
-}
-
-TEST_F(CompareTest, NamesWhoMadeAnInputInOneRunOnly) {
-  fill(*golden_);
-  actual_->tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
-  actual_->tensor("neg.d.input.0", {4, 6}).tensor("neg.d.output.0", {-4, -6});
-  actual_->tensor("relu.b.input.0", {-4, -6}).tensor("relu.b.output.0", {0, 0});
-  actual_->tensor("mul.c.input.0", {0, 0}).tensor("mul.c.output.0", {0, 0});
-  EXPECT_EQ(compare().first_bad->run().name, "d");
-  EXPECT_EQ(compare().first_bad->cause, "only in actual, and b, which reads what it makes, differs");
-  std::swap(golden_, actual_);
-  EXPECT_EQ(compare().first_bad->run().name, "d");
-  EXPECT_EQ(compare().first_bad->cause, "only in golden, and b, which reads what it makes, differs");
-}
-
-TEST_F(CompareTest, SaysWhichNumberDiffersThatNoOperatorMade) {
-  for (const auto& [side, number] : {std::pair(&*golden_, 0.25f), std::pair(&*actual_, 0.5f)})
-    side->tensor("mul.a.input.0", {1, 2})
-        .tensor("mul.a.input.1", {number})
-        .tensor("mul.a.output.0", {number, 2 * number});
-  EXPECT_EQ(compare().first_bad->cause, "input.1 is 0.25 in golden and 0.5 in actual");
-}
-
-TEST_F(CompareTest, SaysNothingOfInputsThatOthersMadeOtherwise) {
-  fill(*golden_);
-  fill(*actual_, 1);
-  actual_->tensor("late.e.input.0", {5, 5}).tensor("late.e.output.0", {6, 6});
-  golden_->tensor("late.e.input.0", {7, 7}).tensor("late.e.output.0", {8, 8});
-  EXPECT_EQ(compare().first_bad->cause, "");  // a weight, or a part of a tensor
 }
 
 TEST_F(CompareTest, OutputsThatRecoverLeaveNoError) {

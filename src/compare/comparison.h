@@ -67,8 +67,9 @@ struct SlotComparison {
   std::uint64_t bytes = 0;                       // of golden's elements that were compared
   std::optional<math::Metrics> metrics;
   std::string reason;  // for people: "shape (2,3) against (3,2)", "Max Value 1.5 against 1.7"
-  bool any_layout =
-      false;  // of different frameworks: elements may lie in another order (across/tensor_layout.h)
+  // Of different frameworks, or of a graph that an engine rewrote: elements may lie in another order
+  // (across/tensor_layout.h).
+  bool any_layout = false;
   // One side has several ranks; the slot above is that of the first. `metrics` and `shape` are those of the
   // rank that is off by most.
   std::shared_ptr<const ShardedSlot> sharded = nullptr;
@@ -143,6 +144,7 @@ struct Comparison {
   // `first_bad`, too, unless something is bad by itself.
   std::optional<OperatorComparison> one_sided_backward = {};
   UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
+  std::string view_before_first_bad;   // the last one in its step, if it has other arguments
   bool has_ranks = false;              // several
   bool is_across = false;              // operators were paired by what they compute
   std::array<std::uint64_t, std::size(kVerdictNames)> verdicts{};  // how many operators have which

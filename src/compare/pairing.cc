@@ -244,8 +244,10 @@ class FramePairing {
       has_fused = true;
     });
   }
+  // Whether a run has a constant of ONNX, which engines fold, is seen in what reads it.
   static Fusion fusion_of(const FrameRuns& part, std::uint32_t i) {
-    return i == kNone || part.fusions.empty() ? Fusion::none : part.fusions[i];
+    const bool is_constant = i != kNone && part.runs->without_slots(part.first + i).type == "Constant";
+    return is_constant ? Fusion::makes : i == kNone || part.fusions.empty() ? Fusion::none : part.fusions[i];
   }
 
   // Joins what has no partner yet and agrees in its key, in order of execution.
@@ -288,11 +290,10 @@ std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bo
     }
   const auto place_of = [&](const FrameRuns& part, const std::vector<std::string>& around, std::uint32_t i) {
     const OperatorRun run = part.runs->without_slots(part.first + i);
-    Surroundings place{i > 0 ? around[i - 1] : "",
-                       i + 1 < around.size() ? around[i + 1] : "",
-                       {},
-                       run.op != nullptr ? model::format_source(*run.op) : std::string(),
-                       {}};
+    Surroundings place;
+    place.before = neighbour_with_data(*part.runs, part.first, around, i, -1);
+    place.after = neighbour_with_data(*part.runs, part.first, around, i, 1);
+    if (run.op != nullptr) place.source = model::format_source(*run.op);
     place.shapes = shapes_of(part, i);
     if (reads_tensors)
       for (const Slot& slot : part.runs->slots(part.first + i)) place.norms.push_back(sample_norm(slot));

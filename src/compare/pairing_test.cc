@@ -101,6 +101,16 @@ TEST(Pairing, AnOperatorMoreDoesNotShiftThoseAfterIt) {
   EXPECT_EQ(aligned[2].paired_by, PairedBy::alignment);
 }
 
+TEST(Pairing, AViewThatOnlyOneExecutionHasIsNoNeighbour) {
+  OperatorRun view = make_logged("view-op1");
+  for (Slot& slot : view.slots) slot.undumped_reason = "view";
+  const std::vector<OperatorRun> golden{make_logged("relu-op0"), make_logged("mm-op0", {4}),
+                                        make_logged("tanh-op0")};
+  const std::vector<OperatorRun> actual{make_logged("relu-op0"), view, make_logged("mm-op0", {4}),
+                                        make_logged("tanh-op0"), make_logged("mm-op1", {4})};
+  EXPECT_THAT(pair_names(golden, actual), Contains("Default_mm-op0=Default_mm-op0"));
+}
+
 // What TensorFlow calls Mul, Mul_1, ...
 OperatorRun make_numbered(const std::string& name, const std::string& type, model::Shape shape = {2, 3}) {
   OperatorRun run = make_run(name, type, std::move(shape));

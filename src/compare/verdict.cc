@@ -13,6 +13,7 @@
 #include "compare/names.h"
 #include "compare/recompute.h"
 #include "compare/runs/quantisation.h"
+#include "compare/runs/views.h"
 #include "compare/sharded/measure_shards.h"
 
 namespace opdump::compare {
@@ -33,6 +34,21 @@ bool is_made_of_others(const std::shared_ptr<const dump::OperatorRun>& run) {
   return run != nullptr && run->op != nullptr && run->op->original_names;
 }
 
+constexpr std::string_view kRewritten = "the engine computes the same of other inputs";
+
+// Axes, sizes and the like, of which the result shows whether the engine changed them rightly.
+bool is_number_for_engine(const OperatorComparison& op, const SlotComparison& slot) {
+  return is_rewritten_by_engine(op.golden.get(), op.actual.get()) && slot.verdict != Verdict::match &&
+         slot.golden != nullptr && slot.actual != nullptr && !model::is_floating(slot.golden->dtype);
+}
+
+// Of a tensor that the engine has transposed.
+bool gives_another_shape(const OperatorComparison& op) {
+  if (op.run().type != "Shape" || !is_rewritten_by_engine(op.golden.get(), op.actual.get())) return false;
+  const std::vector<dump::Slot>&golden = op.golden->slots, &actual = op.actual->slots;
+  return !golden.empty() && !actual.empty() && golden.front().shape != actual.front().shape;
+}
+
 // Why nothing is said of a slot; empty if something is. An engine gives operators inputs that they had not.
 std::string_view left_out(const OperatorComparison& op, const SlotComparison& slot) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
@@ -43,8 +59,10 @@ std::string_view left_out(const OperatorComparison& op, const SlotComparison& sl
   if (!op.shards.empty() && is_single) return "the other run has no such tensor";
   if (!op.shards.empty() && !op.left_out.empty()) return op.left_out;
   if (!slot.is_cut_in_rows && looks_up_own_rows(op)) return "each rank looks up the rows that it has";
+  if (gives_another_shape(op)) return "the engine computes in another layout";
   if (is_paired && (side_of(slot) == model::Side::output || is_quantised_input(op, slot))) return {};
   if (!op.left_out.empty()) return op.left_out;
+  if (is_number_for_engine(op, slot)) return kRewritten;
   const bool is_put_in = (slot.golden == nullptr && is_made_of_others(op.actual)) ||
                          (slot.actual == nullptr && is_made_of_others(op.golden));
   return is_paired && is_put_in ? "added by the engine" : std::string_view();
@@ -75,7 +93,9 @@ constexpr double kGain = 32, kDivisionGain = 1e5;
 // The same of inputs that differ by much already.
 constexpr double kAmplifiedGain = 4;
 constexpr std::size_t kMostOpen = 4096;  // operators that may be another way to compute the same
-// What hardly exceeds its inputs was not made here: it may exceed the largest rounding, too, up to so many.
+// What hardly exceeds its inputs was not made here: it may exceed the largest rounding, too, up to so many
+// times. Of runs in two precisions, it may be kAmplifiedGain times its inputs: those of attention's backward
+// pass are.
 constexpr double kPassedOn = 1.1, kMostPassedOn = 2;
 
 bool divides(std::string_view type) {
@@ -153,6 +173,18 @@ std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(co
   return has_numbers && !inputs.empty() ? std::optional(inputs) : std::nullopt;
 }
 
+// An engine that gives the same may have other weights, axes and layouts.
+void leave_out_rewritten_inputs(OperatorComparison& op, Evidence& evidence) {
+  if (evidence.outputs.differs || !evidence.outputs.is_compared) return;
+  evidence.inputs = {};
+  for (SlotComparison& slot : op.slots) {
+    if (side_of(slot) == model::Side::output || slot.verdict == Verdict::match) continue;
+    slot.verdict = Verdict::skipped;
+    slot.metrics.reset();
+    slot.reason = kRewritten;
+  }
+}
+
 // What the user wants to hear of first: the kind, then the step.
 // What another rank has handed on comes last: the other rank has the answer.
 auto urgency(const OperatorComparison& op, bool is_handed_on = false) {
@@ -183,6 +215,7 @@ void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence
     side.is_compared |= slot.verdict != Verdict::skipped;
     evidence.has_slots = true;
   }
+  if (is_rewritten_by_engine(op.golden.get(), op.actual.get())) leave_out_rewritten_inputs(op, evidence);
   evidence.inputs.differs |= op.other_rank.has_value();
 }
 
@@ -256,7 +289,8 @@ bool Judge::excuse_rounding(OperatorComparison& op) {
     const double limit = std::max(made, std::min(passed_on_, kMostPassedOn * made));
     const bool is_passed_on =
         side_of(slot) == model::Side::output && is_small_input && !has_cancelled && !has_amplified;
-    return is_passed_on ? std::max(limit, std::min(kPassedOn * input, kMostPassedOn * made)) : limit;
+    const double gain = has_types_ ? kAmplifiedGain : kPassedOn;
+    return is_passed_on ? std::max(limit, std::min(gain * input, kMostPassedOn * made)) : limit;
   };
   for (const SlotComparison& slot : op.slots) {  // inputs first
     const bool is_output = side_of(slot) == model::Side::output;
@@ -336,8 +370,10 @@ void Judge::note_bad(const OperatorComparison& op, bool reads_rounding) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   if (last_step_ != op.run().step) {
     unpaired_ = {};
+    view_.clear();
     single_.reset();
   }
+  if (std::string view = describe_other_view(op); !view.empty()) view_ = std::move(view);
   const bool is_bad_here = is_bad(op, unfinished_);
   if (is_bad_here && !is_paired) singles_.push_back(judged_);
   if (is_bad_here && is_paired && !has_other_pairs_) {
@@ -350,7 +386,10 @@ void Judge::note_bad(const OperatorComparison& op, bool reads_rounding) {
   const bool is_handed_on = fed_rank_ == op.run().rank && op.verdict == Verdict::inherited;
   const auto note = [&](FirstBad& first) {
     if (first.op && urgency(op, is_handed_on) >= urgency(*first.op, first.is_handed_on)) return;
-    first = {.op = op, .before = is_paired ? unpaired_ : UnpairedOperators(), .is_handed_on = is_handed_on};
+    first = {.op = op,
+             .before = is_paired ? unpaired_ : UnpairedOperators(),
+             .view = op.verdict == Verdict::inherited ? view_ : "",
+             .is_handed_on = is_handed_on};
     if (!gains_ || !is_paired || !op.cause.empty()) return;
     first.single = single_;
     first.excess = gains_->excess();
@@ -422,6 +461,7 @@ void Judge::conclude(Comparison& comparison) {
   so_far_.is_across = comparison.is_across;
   so_far_.first_bad = std::move(first_bad_.op);
   so_far_.before_first_bad = first_bad_.before;
+  so_far_.view_before_first_bad = std::move(first_bad_.view);
   if (gains_) conclude_gains();
   comparison = std::move(so_far_);
   if (comparison.coverage.compared_slots == 0 && !measured_difference_)

@@ -105,6 +105,7 @@ class Judge {
   struct FirstBad {
     std::optional<OperatorComparison> op = {};
     UnpairedOperators before = {};
+    std::string view = {};                          // Comparison::view_before_first_bad
     std::optional<OperatorComparison> single = {};  // by which it may be explained
     std::string excess = {};                        // GainJudge::excess
     bool is_handed_on = false;                      // by another rank
@@ -115,6 +116,7 @@ class Judge {
   bool has_other_pairs_ = false;  // that are bad
   std::size_t judged_ = 0;
   UnpairedOperators unpaired_;                // that came last, of that step
+  std::string view_;                          // with other arguments, the last one of that step
   std::optional<OperatorComparison> single_;  // the first of these that computes, where gains count
 };
 

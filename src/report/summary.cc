@@ -91,7 +91,8 @@ std::string first_bad_line(const Comparison& comparison) {
   line += ")";
   const std::string source = run.op != nullptr ? model::format_source(*run.op) : "";
   if (!source.empty()) line += " at " + source;
-  return line + " — " + why(op) + unpaired_before(comparison);
+  const std::string& view = comparison.view_before_first_bad;
+  return line + " — " + why(op) + unpaired_before(comparison) + (view.empty() ? "" : "; before it, " + view);
 }
 
 }  // namespace

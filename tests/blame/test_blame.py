@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import subprocess
 import sys
@@ -304,6 +305,72 @@ def test_a_part_that_is_overwritten_is_not_another_part(pair, before, parts, cau
     assert found["operator"].startswith("Default/tanh-op")
     assert (found["cause"], found["slot"]) == (cause, "input.0")
     assert why in found["why"]
+
+
+def test_a_norm_behind_a_block_instead_of_before_is_named(pair):
+    layer = "net.c, net.d = torch.nn.Linear(64, 64), torch.nn.LayerNorm(64)"
+    golden = pair.record("golden", program(between="x = x + self.c(self.d(x))", weights=layer))
+    found = pair.culprit(golden, pair.record("actual", program(between="x = self.d(x + self.c(x))", weights=layer)))
+    assert found["cause"] == "sequence" and "made as input.0, in golden what" in found["why"], found
+
+
+# Attention: views, the same norms of all data, and a mask of infinities.
+EVALUATED = """
+import sys
+import torch
+torch.manual_seed(1)
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.qkv, self.end = torch.nn.LayerNorm(32), torch.nn.Linear(32, 96), torch.nn.Linear(32, 3)
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.norm(x)).view(4, 8, 3, 32).permute(2, 0, 1, 3).unbind(0)
+        future = ~torch.ones(8, 8).tril().bool()
+        return self.end(torch.softmax((q @ k.transpose(1, 2)).masked_fill(future, -torch.inf), -1) @ v)
+
+net, data = Net(), [torch.randn(4, 8, 32) for _ in range(4)]
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(2):
+    net(data[step]).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if {evaluates}:
+        with torch.no_grad():
+            print(float(net(data[step + 2]).square().mean()))
+"""
+
+
+def test_an_evaluation_in_one_run_is_no_difference(pair):
+    golden = pair.record("golden", EVALUATED.format(evaluates=False))
+    actual = pair.record("actual", EVALUATED.format(evaluates=True))
+    done = pair.run("compare", golden, actual)
+    assert done.returncode == 0, done.stdout
+    assert not pair.blame(golden, actual, 0)["findings"]
+
+
+def test_another_optimizer_is_a_difference(pair):
+    golden = pair.record("golden", program(), steps="0")
+    actual = pair.record("actual", program().replace("optim.Adam(", "optim.NAdam("), steps="0")
+    found = pair.culprit(golden, actual)
+    assert found["cause"] == "sequence" and found["confidence"] == "suspect" and found["phase"] == "optimizer", found
+
+
+def test_elements_in_another_order_are_not_overwritten(pair):
+    text = "x = torch.cat([torch.tanh(x[:, :32]{}), x[:, 32:]], 1)"
+    golden = pair.record("golden", program(between=text.format("")))
+    found = pair.culprit(golden, pair.record("actual", program(between=text.format(".t()"))))
+    assert (found["operator"], found["cause"], found["slot"]) == ("Default/tanh-op0", "input", "input.0")
+    assert found["why"] == "it has golden's elements in another order (transposed?)"
+
+
+def test_compare_names_a_view_with_other_arguments(pair):
+    text = "x = torch.cat([torch.tanh(x[:, {}:{}]), x[:, 32:]], 1)"
+    golden = pair.record("golden", program(between=text.format(0, 32)))
+    compared = pair.run("compare", golden, pair.record("actual", program(between=text.format(1, 33)))).stdout
+    assert re.search(r"tanh-op0 .*; before it, Default/slice-op\d+ at train.py:\d+ has other arguments: start is 0 in golden and 1 in actual",
+                     compared), compared
 
 
 def test_memory_that_is_overwritten_unnoticed_needs_a_check_of_reads(pair):

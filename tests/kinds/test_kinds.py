@@ -250,6 +250,14 @@ def test_links_inside_are_not_followed(tmp_path):
     assert list(found) == [(0, 0, 0, "y")] and "symbolic link" in summary["problems"][0]
 
 
+def test_a_link_that_is_named_is_followed(tmp_path):
+    save(tmp_path / "x.npy")
+    (tmp_path / "link.npy").symlink_to("x.npy")
+    found, _ = ls(tmp_path / "link.npy")
+    assert found == {(0, 0, 0, "link"): {"output.0": ("float32", [3, 4])}}
+    assert run("compare", tmp_path / "x.npy", tmp_path / "link.npy").returncode == 0
+
+
 # ---- .npz
 
 

@@ -196,4 +196,47 @@ def test_what_is_executed_is_explained(tmp_path):
     chain = [("Conv", IMAGE, [WEIGHT], {}, 1)]
     record(tmp_path, "golden", chain)
     record(tmp_path, "actual", chain, "--as-executed")
-    assert blame(tmp_path, 0)["outcome"] in ("same", "rounding")
+    answer = blame(tmp_path, 0)
+    assert answer["outcome"] in ("same", "rounding") and answer["not_replayed"] == []
+    done = subprocess.run([OPDUMP, "reproduce", "actual", "y0_0_nchwc", "-o", "script.py", "--python", sys.executable], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode != 0 and "its kernel wants tensors in blocks" in done.stderr
+
+
+@pytest.mark.parametrize("wrong", ["LeakyRelu", "Neg"])
+def test_another_operator_of_the_same_name_is_the_cause(tmp_path, wrong):
+    """The name of an operator of ONNX does not tell its type."""
+    record(tmp_path, "golden", [("Relu", MATRIX, [], {}, 1)])
+    path, model = tmp_path / "actual.onnx", onnx.load(str(tmp_path / "golden.onnx"))
+    model.graph.node[0].op_type = wrong
+    onnx.save(model, str(path))
+    opdump("run", "-o", "actual", path, "--input-dir", "inputs", cwd=tmp_path)
+    finding = blame(tmp_path, 1)["findings"][0]
+    assert (finding["operator"], finding["cause"], finding["confidence"]) == ("Relu_0", "sequence", "certain")
+    text = opdump("compare", "golden", "actual", cwd=tmp_path, status=1)
+    assert f"— another operator: Relu in golden and {wrong} in actual, output differs" in text
+
+
+def test_weights_that_float16_cannot_hold_in_full_are_no_culprit(tmp_path):
+    """Below 6e-5, float16 has fewer digits."""
+    weight = DRAWS.standard_normal((6, 300)).astype(np.float32)
+    weight[:, ::7] *= 1e-6
+    record(tmp_path, "golden", [("MatMul", MATRIX, [weight], {}, 1)])
+    model = onnx.load(str(tmp_path / "golden.onnx"))
+    product, constant = model.graph.node[0], model.graph.initializer[0]
+    constant.CopyFrom(numpy_helper.from_array(weight.astype(np.float16), constant.name))
+    model.graph.node.insert(0, helper.make_node("Cast", [product.input[0]], ["half"], "cast", to=TensorProto.FLOAT16))
+    model.graph.node[1].input[0] = "half"
+    onnx.save(model, str(tmp_path / "actual.onnx"))
+    opdump("run", "-o", "actual", "actual.onnx", "--input-dir", "inputs", cwd=tmp_path)
+    assert blame(tmp_path, 0)["outcome"] == "rounding"
+
+
+def test_parts_of_equal_size_are_explained(engine):
+    """num_outputs: since version 18, which Debian's package onnx does not know."""
+    script = ("import torch, _replay_onnx as onnx\n"
+              "parts = onnx.OnnxOperator('onnx::Split.18').run({'axis': 1, 'num_outputs': 3}, {0: torch.ones(2, 7)}, None)\n"
+              "print([list(part.shape) for part in parts])")
+    package = pathlib.Path(__file__).parents[2] / "python/opdump"
+    done = subprocess.run([engine, "-B", "-c", script], cwd=package, capture_output=True, text=True, check=True)
+    assert done.stdout == "[[2, 3], [2, 3], [2, 1]]\n"

@@ -49,9 +49,10 @@ void store_random(model::DType dtype, std::byte* to, std::uint64_t bits) {
 }
 
 std::string spell(const std::vector<std::int64_t>& dims) {
-  std::string text = "(";
-  for (const std::int64_t dim : dims) text += (dim < 0 ? "?" : std::to_string(dim)) + ",";
-  return text + ")";
+  std::string text;
+  for (const std::int64_t dim : dims)
+    text += (text.empty() ? "" : ",") + (dim < 0 ? "?" : std::to_string(dim));
+  return "(" + text + ")";
 }
 
 bool fits(const model::Shape& shape, const InputSlot& slot) {

@@ -12,20 +12,37 @@ namespace opdump::compare {
 namespace {
 
 constexpr double kNear = 1e-3;
-constexpr int kAllAlike = 6;
+constexpr int kAllAlike = 6, kMostDigits = 7;
 
 // 0 to kAllAlike: how many tensors begin with numbers that are nearly the same.
 int likeness_of_tensors(const Surroundings& a, const Surroundings& b) {
   if (a.norms.empty() || a.norms.size() != b.norms.size()) return 0;
   std::size_t near = 0;
   for (std::size_t i = 0; i < a.norms.size(); ++i)
-    near += std::abs(a.norms[i] - b.norms[i]) <= kNear * std::max(a.norms[i], b.norms[i]);
+    near += a.norms[i] == b.norms[i] ||
+            std::abs(a.norms[i] - b.norms[i]) <= kNear * std::max(a.norms[i], b.norms[i]);
   return static_cast<int>(kAllAlike * near / a.norms.size());
 }
 
+// 0 to kMostDigits: how many digits these numbers have in common, on average. Of two calls of a layer, both
+// are near where the data are alike, as in training and evaluation.
+int common_digits(const Surroundings& a, const Surroundings& b) {
+  if (a.norms.empty() || a.norms.size() != b.norms.size()) return 0;
+  double digits = 0;
+  for (std::size_t i = 0; i < a.norms.size(); ++i) {
+    const double apart = std::abs(a.norms[i] - b.norms[i]) / std::max(a.norms[i], b.norms[i]);
+    if (a.norms[i] == b.norms[i])
+      digits += kMostDigits;
+    else if (apart > 0)
+      digits += std::clamp(-std::log10(apart), 0.0, static_cast<double>(kMostDigits));
+  }
+  return static_cast<int>(digits / static_cast<double>(a.norms.size()));
+}
+
 int likeness(const Surroundings& a, const Surroundings& b) {
-  return 1 + 4 * (a.shapes == b.shapes) + 2 * (a.before == b.before) + 2 * (a.after == b.after) +
-         2 * (a.source == b.source) + likeness_of_tensors(a, b);
+  const int of_calls = 1 + 4 * (a.shapes == b.shapes) + 2 * (a.before == b.before) +
+                       2 * (a.after == b.after) + 2 * (a.source == b.source) + likeness_of_tensors(a, b);
+  return (kMostDigits + 1) * of_calls + common_digits(a, b);
 }
 
 // Compilers evaluate arguments in different orders, and so operators may run in another order: those that
@@ -69,6 +86,14 @@ double sample_norm(const dump::Slot& slot) {
   const auto pieces = math::split_view(tensor->view(), kSampleBytes);
   if (pieces.empty()) return kUnknown;
   return math::finish(math::partial_stats(pieces.front(), {.squares = true})).l2norm;
+}
+
+std::string neighbour_with_data(const dump::Runs& runs, std::size_t first,
+                                const std::vector<std::string>& names, std::size_t i, int step) {
+  for (i += static_cast<std::size_t>(step); i < names.size(); i += static_cast<std::size_t>(step))
+    for (const dump::Slot& slot : runs.slots(first + i))
+      if (slot.undumped_reason.empty()) return names[i];
+  return {};
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroundings>& a,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dump/read/dump_set.h"
+#include "dump/read/runs.h"
 
 namespace opdump::compare {
 
@@ -18,6 +19,12 @@ struct Surroundings {
 
 // The L2 norm of the first elements of a tensor; NaN if there is none at hand.
 double sample_norm(const dump::Slot& slot);
+
+// Of the names of executions from `first` on, that of the next one after the i-th that has data, or with
+// `step` -1 before it; empty if there is none. One without data, as a view, is in the log of only one of its
+// executions.
+std::string neighbour_with_data(const dump::Runs& runs, std::size_t first,
+                                const std::vector<std::string>& names, std::size_t i, int step);
 
 // Operators of one side times those of the other that align() is made for: time and memory grow with them.
 inline constexpr std::size_t kMaxAlignment = 1 << 20;

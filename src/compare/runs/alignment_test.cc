@@ -30,5 +30,10 @@ TEST(Alignment, WithoutOneOtherThatIsAlikeTheOrderCounts) {
   EXPECT_THAT(align(golden, {place({8, 9}), place({6, 7})}), ElementsAre(Pair(1, 0), Pair(2, 1)));
 }
 
+TEST(Alignment, OfTwoCallsThatAreAlikeTheOneWithTheSameTensorsCounts) {
+  EXPECT_THAT(align({place({4, 5})}, {place({4, 5.001}), place({4, 5})}), ElementsAre(Pair(0, 1)));
+  EXPECT_THAT(align({place({4, 5})}, {place({4, 5}), place({4, 5.001})}), ElementsAre(Pair(0, 0)));
+}
+
 }  // namespace
 }  // namespace opdump::compare

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <unordered_set>
+#include <vector>
 
 #include "base/text/text.h"
 #include "compare/content.h"
@@ -51,6 +54,27 @@ std::string describe_numbers(const SlotComparison& slot) {
              : slot_name(slot) + " is " + in_golden + " in golden and " + in_actual + " in actual";
 }
 
+bool has_one_value(const dump::Slot& slot) {
+  const std::vector<std::uint64_t> elements = elements_of(slot);
+  return std::ranges::adjacent_find(elements, std::not_equal_to<>()) == elements.end();
+}
+
+std::vector<dump::Slot> outputs_of(const dump::Runs& runs, std::size_t run) {
+  std::vector<dump::Slot> outputs;
+  for (const dump::Slot& slot : runs.slots(run))
+    if (slot.side == model::Side::output) outputs.push_back(slot);
+  return outputs;
+}
+
+// Whether most elements that are not golden's are of one of these.
+bool is_part_of(const SlotComparison& slot, const std::vector<dump::Slot>& outputs) {
+  const std::vector<std::uint64_t> elements =
+      other_elements(elements_of(*slot.actual), elements_of(*slot.golden));
+  std::unordered_set<std::uint64_t> samples;
+  for (const std::size_t i : sample_places(elements.size())) samples.insert(elements[i]);
+  return std::ranges::any_of(outputs, [&](const dump::Slot& output) { return has_most(output, samples); });
+}
+
 // An input that differs, which both runs have.
 bool is_open_input(const SlotComparison& slot) {
   return side_of(slot) == model::Side::input && slot.golden != nullptr && slot.actual != nullptr &&
@@ -67,20 +91,30 @@ class Origin {
     if (slot.golden->shape && slot.actual->shape && *slot.golden->shape != *slot.actual->shape)
       return {name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
               model::format_shape(*slot.actual->shape) + " in actual"};
+    if (const auto print = fingerprint_of(*slot.golden); print && print == fingerprint_of(*slot.actual))
+      return {name + " has golden's elements in another order (transposed?)"};
     const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
     if (in_actual && !partner_in_golden(*in_actual)) return of_single(name, *in_actual, true);
     const auto made = find_producer(golden_, reader.golden, *slot.golden);
     if (!in_actual && !made) return {describe_numbers(slot)};
     const auto partner = made ? partner_in_actual(*made) : std::nullopt;
     if (made && !partner) return of_single(name, *made, false);
-    if (in_actual || !made) return {};
-    // Actual's has made the same: what actual's reader got is no longer that.
+    if (!made) return {};
+    const std::string maker = one_line(operator_name(golden_.without_slots(*made)));
+    if (in_actual)
+      return *in_actual == *partner || has_one_value(*slot.actual)
+                 ? InputOrigin()
+                 : InputOrigin{name + " is what " +
+                               one_line(operator_name(actual_.without_slots(*in_actual))) +
+                               " made, in golden what " + maker + " made"};
+    // Actual's has made the same: what actual's reader got is no longer that, or is another part.
     const auto wanted = fingerprint_of(*slot.golden);
-    for (const dump::Slot& output : actual_.slots(*partner))
-      if (output.side == model::Side::output && fingerprint_of(output) == wanted)
-        return {name + " was changed in memory after " +
-                one_line(operator_name(golden_.without_slots(*made))) + " had made it"};
-    return {};
+    const std::vector<dump::Slot> outputs = outputs_of(actual_, *partner);
+    if (std::ranges::none_of(outputs, [&](const auto& output) { return fingerprint_of(output) == wanted; }))
+      return {};
+    const bool is_part = is_part_of(slot, outputs);
+    return {name + (is_part ? " is another part of what " + maker + " made"
+                            : " was changed in memory after " + maker + " had made it")};
   }
 
  private:

@@ -18,6 +18,9 @@ struct InputOrigin {
   //   "input.0 was changed in memory after Default/fc/addmm-op0 had made it"
   //   "input.0 is (4,10) in golden and (2,10) in actual"
   //   "input.1 is 0.25 in golden and 0.5 in actual", which no operator made
+  //   "input.0 is another part of what Default/fc/addmm-op0 made"
+  //   "input.0 is what Default/norm-op0 made, in golden what Default/add-op0 made"
+  //   "input.0 has golden's elements in another order (transposed?)"
   //   "input.0 is made by Default/fc/mul-op3, which only actual has"
   std::string text = {};
   // The last one: the place in `pairs` of that operator.

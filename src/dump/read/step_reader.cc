@@ -325,7 +325,10 @@ void collect_file(FileKind kind, std::string_view name, const fs::path& path, co
 void collect_files(StepFiles& files, Collected& to, Problems& problems) {
   read_mapping(files, problems);
   const auto collect = [&](const std::string& file, const std::string& name) {
-    const fs::path path = files.directory / file;
+    fs::path path = files.directory / file;
+    std::error_code failed;
+    // Links are followed where the user has named one.
+    if (files.is_alone && fs::is_symlink(path, failed)) path = fs::canonical(path, failed);
     const FileKind kind = files.is_alone             ? sniff_kind(path, name)
                           : is_debug_mode_file(path) ? FileKind::debug_mode
                                                      : find_kind(name);
