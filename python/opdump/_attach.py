@@ -170,8 +170,11 @@ def _name_weights(model: torch.nn.Module) -> None:
 
 def _name_tensor(tensor: torch.Tensor, name: str, is_weight: bool) -> None:
     if tensor.layout == torch.strided and type(tensor) in (torch.Tensor, torch.nn.Parameter):
-        with contextlib.suppress(NotImplementedError):  # of torch.func, without a storage
-            hooks.name_tensor(_storage_of(tensor)._cdata, name, is_weight)
+        try:
+            storage = _storage_of(tensor)
+        except NotImplementedError:  # the tensors of torch.func have none
+            return
+        hooks.name_tensor(storage._cdata, name, is_weight)
 
 
 def _input_names(model: torch.nn.Module) -> tuple[str, ...]:

@@ -274,14 +274,20 @@ def blocks(tmp_path, request):
     return tmp_path / "blocks.onnx"
 
 
-def test_blocked_layouts_are_not_accused(run, blocks):
-    """The graph as executed against the graph as written: fused operators by what the last of them makes."""
-    arguments = [blocks, "--input", f"x={blocks.parent / 'x.npy'}"]
+def compare_as_executed(run, model, *options):
+    """A graph as written against the same as executed: what compare did, and its slots."""
+    arguments = [model, "--input", f"x={model.parent / 'x.npy'}"]
     run.run(*arguments, settings={"path": str(run.directory / "written")})
     run.run(*arguments, "--as-executed", settings={"path": str(run.directory / "executed")})
-    done = subprocess.run([OPDUMP, "compare", "written", "executed", "--json", "--all", "--rtol", "1e-4", "--atol", "1e-4"],
-                          cwd=run.directory, capture_output=True, text=True)
-    *slots, summary = map(json.loads, done.stdout.splitlines())
+    done = subprocess.run([OPDUMP, "compare", "written", "executed", "--json", "--all", *options], cwd=run.directory, capture_output=True,
+                          text=True)
+    *slots, _ = map(json.loads, done.stdout.splitlines())
+    return done, slots
+
+
+def test_blocked_layouts_are_not_accused(run, blocks):
+    """The graph as executed against the graph as written: fused operators by what the last of them makes."""
+    done, slots = compare_as_executed(run, blocks, "--rtol", "1e-4", "--atol", "1e-4")
     assert done.returncode == 0, done.stdout
     seen = {(slot["operator"].split(" ")[0], slot["slot"]): slot for slot in slots}
     assert {seen[name, "output.0"]["verdict"] for name in ("relu", "pool", "conv2", "sigmoid", "concat", "average", "global")} == {"match"}
@@ -313,11 +319,7 @@ def channels_last(tmp_path):
 
 
 def test_what_the_engine_transposes_is_not_accused(run, channels_last):
-    arguments = [channels_last, "--input", f"x={channels_last.parent / 'x.npy'}"]
-    run.run(*arguments, settings={"path": str(run.directory / "written")})
-    run.run(*arguments, "--as-executed", settings={"path": str(run.directory / "executed")})
-    done = subprocess.run([OPDUMP, "compare", "written", "executed", "--json", "--all"], cwd=run.directory, capture_output=True, text=True)
-    *slots, summary = map(json.loads, done.stdout.splitlines())
+    done, slots = compare_as_executed(run, channels_last)
     assert done.returncode == 0, done.stdout
     seen = {(slot["operator"], slot["slot"]): slot for slot in slots}
     assert seen["max", "output.0"]["reason"].startswith("axes "), "the engine transposes later"
