@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from test_blame import OPDUMP, fault, program
+from conftest import OPDUMP, fault, program
 from test_gains import TANH, pair  # noqa: F401  (a fixture)
 
 CHECKPOINTED = "x = torch.utils.checkpoint.checkpoint(lambda y: torch.sigmoid(y) * 2, x, use_reentrant=False)"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from test_blame import OPDUMP, Pair, fault, program
+from conftest import OPDUMP, Pair, fault, program
 
 OUTPUTS = {"saved_data": "tensor", "input_output": 2}
 STATISTICS = {"saved_data": "statistic", "input_output": 0}
