@@ -36,6 +36,7 @@ def install(only_executions: bool) -> None:
     call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
     call_after("torch._dynamo.callback", _pause_compilers)
     call_after("torch.export._trace", _pause_export)
+    call_after("torch._dynamo.compiled_autograd", _pause_captures)
     # Its import runs operators in some versions, and happens when the program makes its first optimizer.
     call_after("torch._dynamo", _watch_regions, around=unrecorded)
 
@@ -82,6 +83,26 @@ def _pause_export() -> None:
     trace = sys.modules["torch.export._trace"]
     if hasattr(trace, "_export"):
         trace._export = unrecorded(trace._export)
+
+
+def _pause_captures() -> None:
+    """While compiled autograd captures the graph of a backward pass: the engine's functions run with fake tensors then, some
+    of which can not be asked for their sizes."""
+    instance = sys.modules["torch._dynamo.compiled_autograd"].AutogradCompilerInstance
+    begin = instance.begin_capture
+
+    @functools.wraps(begin)
+    def begin_capture(self: Any, *args: Any, **kwargs: Any) -> Any:
+        hooks.pause()
+        try:
+            captured = begin(self, *args, **kwargs)
+        except BaseException:
+            hooks.resume()
+            raise
+        self.stack.callback(hooks.resume)  # which the end of the capture closes
+        return captured
+
+    instance.begin_capture = begin_capture
 
 
 def _watch_regions() -> None:

@@ -156,6 +156,8 @@ class Walk {
       blame_argument(i, difference->text, replayed);
       if (certain_ > before) causes_.insert(cause);
     }
+    if (std::string why = why_another_integer(op); !why.empty())
+      add(i, Cause::argument, Confidence::certain, output_name(op), std::move(why));
     look_at_inputs(i, certain_ == before && !is_another);
     if (certain_ > before) return ok();
     if (!replayed) {
@@ -523,10 +525,6 @@ class Walk {
     blame_sequence(comparison);
     excuse_unread();
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_, read_, options_.replay, options_.limit));
-    const auto rank = [](const Finding& f) {
-      return std::tuple(static_cast<int>(f.confidence), f.cause == Cause::unknown, -f.removes.value_or(0));
-    };
-    std::ranges::stable_sort(answer_.findings, {}, rank);
     for (const auto& [reason, count] : reasons_)
       answer_.not_replayed.push_back(counted(count, "operator") + ": " + reason);
     const auto is_unchecked = [](const auto& of) { return !of.second.reads_checked; };

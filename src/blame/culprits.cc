@@ -75,28 +75,9 @@ std::optional<Without> without_of(const Finding& finding) {
   }
 }
 
-}  // namespace
-
-std::set<std::uint32_t> choose_further(std::span<const OperatorComparison> suspects, std::uint32_t first) {
-  std::vector<std::pair<double, std::uint32_t>> gains;
-  for (std::uint32_t i = first; i < suspects.size(); ++i) {
-    const OperatorComparison& op = suspects[i];
-    if (!is_paired(op) || !differs(op, model::Side::output)) continue;
-    const double read = distance_of(op, model::Side::input), made = distance_of(op);
-    compare::Gain gain{.of = compare::GainOf::statistics, .slot = {}};
-    gain.dtype = compare::key_slot(op)->dtype;
-    gain.whole = std::isfinite(made) && read > 0 ? made / read : HUGE_VAL;
-    gains.emplace_back(-compare::usual_gains().excess(op.run().type, gain), i);
-  }
-  std::ranges::sort(gains);
-  std::set<std::uint32_t> chosen;
-  for (std::size_t i = 0; i < std::min(gains.size(), kMaxFurther); ++i) chosen.insert(gains[i].second);
-  return chosen;
-}
-
-Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorComparison> suspects,
-                       const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit) {
-  merge_findings(answer.findings);
+// How much of the final error goes away without each of several culprits.
+Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorComparison> suspects,
+                          const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit) {
   std::vector<FaultyOperator> culprits;
   std::vector<Finding*> ranked;
   std::size_t first = suspects.size();
@@ -108,7 +89,7 @@ Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorCom
     first = std::min(first, finding.executions.front());
   }
   if (culprits.size() < 2) return ok();
-  const auto is_collective = [](const compare::OperatorComparison& op) {
+  const auto is_collective = [](const OperatorComparison& op) {
     return compare::is_collective(op.run().type);
   };
   if (std::ranges::any_of(suspects.subspan(first), is_collective)) {
@@ -136,6 +117,35 @@ Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorCom
   if (!removal->is_whole)
     answer.notes.push_back(
         "culprits are ranked by the error some operators later, not at the end, which takes too long");
+  return ok();
+}
+
+}  // namespace
+
+std::set<std::uint32_t> choose_further(std::span<const OperatorComparison> suspects, std::uint32_t first) {
+  std::vector<std::pair<double, std::uint32_t>> gains;
+  for (std::uint32_t i = first; i < suspects.size(); ++i) {
+    const OperatorComparison& op = suspects[i];
+    if (!is_paired(op) || !differs(op, model::Side::output)) continue;
+    const double read = distance_of(op, model::Side::input), made = distance_of(op);
+    compare::Gain gain{.of = compare::GainOf::statistics, .slot = {}};
+    gain.dtype = compare::key_slot(op)->dtype;
+    gain.whole = std::isfinite(made) && read > 0 ? made / read : HUGE_VAL;
+    gains.emplace_back(-compare::usual_gains().excess(op.run().type, gain), i);
+  }
+  std::ranges::sort(gains);
+  std::set<std::uint32_t> chosen;
+  for (std::size_t i = 0; i < std::min(gains.size(), kMaxFurther); ++i) chosen.insert(gains[i].second);
+  return chosen;
+}
+
+Result<> rank_culprits(BlameAnswer& answer, std::span<const OperatorComparison> suspects,
+                       const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit) {
+  merge_findings(answer.findings);
+  OPDUMP_CHECK_OK(measure_culprits(answer, suspects, read, replay, limit));
+  std::ranges::stable_sort(answer.findings, {}, [](const Finding& f) {
+    return std::tuple(static_cast<int>(f.confidence), f.cause == Cause::unknown, -f.removes.value_or(0));
+  });
   return ok();
 }
 

@@ -18,9 +18,9 @@ namespace opdump::blame {
 std::set<std::uint32_t> choose_further(std::span<const compare::OperatorComparison> suspects,
                                        std::uint32_t first);
 
-// Merges findings of `answer`, and sets `removes` of those of actual and `removed` if there are several
-// culprits. `suspects`: the operators that differ, in order of execution; `read`: those whose outputs another
-// one reads.
+// Merges findings of `answer`, sets `removes` of those of actual and `removed` if there are several culprits,
+// and puts the most certain first. `suspects`: the operators that differ, in order of execution; `read`:
+// those whose outputs another one reads.
 Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorComparison> suspects,
                        const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit);
 

@@ -97,6 +97,26 @@ std::string output_name(const OperatorComparison& op) {
   return found == op.slots.end() ? std::string() : compare::slot_name(*found);
 }
 
+std::string why_another_integer(const OperatorComparison& op) {
+  const auto is_integer = [](model::DType type) {
+    const model::DTypeKind kind = model::dtype_info(type).kind;
+    return kind == model::DTypeKind::signed_integer || kind == model::DTypeKind::unsigned_integer;
+  };
+  std::string why;
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.golden == nullptr || slot.actual == nullptr) return {};
+    const model::DType golden = slot.golden->dtype, actual = slot.actual->dtype;
+    const bool is_input = compare::side_of(slot) == model::Side::input;
+    if (!is_integer(golden) || !is_integer(actual) || (is_input && differs(slot))) return {};
+    if (!is_input && golden != actual && slot.metrics && differs(slot) && why.empty())
+      why = "integers are " + std::string(model::dtype_info(golden).name) + " in golden and " +
+            std::string(model::dtype_info(actual).name) + " in actual; both read the same numbers, and " +
+            std::to_string(slot.metrics->mismatch_count) + " of " + std::to_string(slot.metrics->count) +
+            " results differ";
+  }
+  return why;
+}
+
 std::string why_random(const OperatorComparison& op) {
   const std::string generator =
       compare::find_state_difference(op.golden->form.get(), op.actual->form.get()).generator;

@@ -50,6 +50,10 @@ bool makes_beyond_rounding(const compare::OperatorComparison& op);
 // Of the first output that differs: "output.0"; empty if none does.
 std::string output_name(const compare::OperatorComparison& op);
 
+// Of integers of two types, where the same numbers give others, as 256 has no place in uint8: both operators
+// are right by themselves. Empty where it is not so.
+std::string why_another_integer(const compare::OperatorComparison& op);
+
 // Of a random operator with outputs that differ: by what.
 std::string why_random(const compare::OperatorComparison& op);
 

@@ -27,8 +27,17 @@ bool is_extreme(double x) {
                              [&](model::DType dtype) { return model::largest_number(dtype) == std::abs(x); });
 }
 
+// Infinity, or what programs write for it in masks, such as -1e9.
+bool stands_for_infinity(double x) {
+  constexpr double kLeast = 1e4;
+  return std::abs(x) >= kLeast;
+}
+
 bool is_close(double a, double b) {
-  return a == b || std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)) ||
+  if (a == b) return true;
+  if (std::isinf(a) || std::isinf(b))
+    return stands_for_infinity(a) && stands_for_infinity(b) && std::signbit(a) == std::signbit(b);
+  return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)) ||
          (is_extreme(a) && is_extreme(b) && std::signbit(a) == std::signbit(b));
 }
 

@@ -314,6 +314,12 @@ TEST(Verdict, AnArgumentThatDiffersIsTheCause) {
   EXPECT_EQ(judged(".>x", R"({"s":-3.4028234663852886e+38})", R"({"s":-65504.0})").cause, "");
   EXPECT_EQ(judged(".>x", R"({"s":-3.4028234663852886e+38})", R"({"s":65504.0})").cause,
             "s is -3.4028234663852886e+38 in golden and 65504.0 in actual");
+  // Of a mask.
+  EXPECT_EQ(judged(".>x", R"({"s":{"float":"-inf"}})", R"({"s":-1e9})").cause, "");
+  EXPECT_EQ(judged(".>x", R"({"max":{"float":"inf"}})", R"({"max":6.0})").cause,
+            "max is inf in golden and 6.0 in actual");
+  EXPECT_EQ(judged(".>x", R"({"s":{"float":"-inf"}})", R"({"s":1e9})").cause,
+            "s is -inf in golden and 1000000000.0 in actual");
   EXPECT_EQ(judged(".>x", R"({"dtype":"torch.float32"})", R"({"dtype":"torch.float64"})").cause, "");
 }
 

@@ -6,6 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import textwrap
 
 import pytest
 from conftest import OPDUMP, fault, program
@@ -288,6 +289,21 @@ def test_limits_are_learnt_from_runs_without_a_fault(pair):
     done = pair.run("blame", golden, actual, "--limits", "absent.json")
     assert done.returncode == 2 and "absent.json: no limits of opdump blame" in done.stderr
     assert pair.run("blame", "--calibrate", golden).returncode == 2
+
+
+def test_integers_that_overflow_are_named(pair):
+    text = """
+        import torch
+        row, table = torch.arange(16), torch.randn(320, 8)
+        index = (row.to(torch.{kind}) * 20).long()
+        torch.nn.functional.embedding(index, table).sum()
+    """
+    text = textwrap.dedent(text)
+    wide, narrow = pair.record("wide", text.format(kind="int64")), pair.record("narrow", text.format(kind="uint8"))
+    for golden, actual in ((wide, narrow), (narrow, wide)):
+        found = pair.culprit(golden, actual)
+        assert found["operator"].startswith("Default/mul-op0") and found["confidence"] == "certain", found
+        assert "uint8" in found["why"] and "3 of 16 results differ" in found["why"], found
 
 
 def test_an_operator_that_changes_a_weight_is_named(pair):

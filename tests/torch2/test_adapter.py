@@ -80,8 +80,8 @@ def test_a_python_that_loads_nothing_of_ours(opdump, option, tmp_path):
     plain = run(words, tmp_path)
     done = run([opdump, "run", "-o", "dump", "--", *words], tmp_path)
     assert (done.returncode, done.stdout) == (7, plain.stdout), done.stderr
-    assert own_lines(done.stderr) == ["opdump: nothing was dumped: the program did not import torch or TensorFlow (or runs Python with -I, "
-                                      "-E or -S)"]
+    assert own_lines(done.stderr) == ["opdump: nothing was dumped: the program did not import torch or TensorFlow (Python with -I, "
+                                      "-E or -S does not load opdump: leave these options out)"]
 
 
 def test_a_static_program(opdump, tmp_path):
@@ -90,8 +90,8 @@ def test_a_static_program(opdump, tmp_path):
     subprocess.run(["cc", "-static", "program.c", "-o", "program"], cwd=tmp_path, check=True)
     done = run([opdump, "run", "-o", "dump", "--", "./program"], tmp_path)
     assert (done.returncode, done.stdout) == (7, "here\n"), done.stderr
-    assert own_lines(done.stderr) == ["opdump: nothing was dumped: the program did not import torch or TensorFlow (or runs Python with -I, "
-                                      "-E or -S)"]
+    assert own_lines(done.stderr) == ["opdump: nothing was dumped: the program did not import torch or TensorFlow (Python with -I, "
+                                      "-E or -S does not load opdump: leave these options out)"]
 
 
 def test_a_torch_that_is_too_old(opdump, tmp_path):

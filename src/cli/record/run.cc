@@ -167,13 +167,10 @@ void print_report(const RunReport& report, bool has_config) {
   if (report.path().empty()) return;  // nothing is known
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
   if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
-  if (started == 0 && !has_config)
-    terminal::print_error(
-        "nothing was dumped: the program did not request a dump (or runs Python with -I, -E or -S)");
-  else if (started == 0)
-    terminal::print_error(
-        "nothing was dumped: the program did not import torch or TensorFlow (or runs Python with -I, -E or "
-        "-S)");
+  if (started == 0)
+    terminal::print_error(std::string("nothing was dumped: the program did not ") +
+                          (has_config ? "import torch or TensorFlow" : "request a dump") +
+                          " (Python with -I, -E or -S does not load opdump: leave these options out)");
   else if (ended < started)
     terminal::print_error(
         "the recording was cut short: the files written so far are valid, the rest is missing (see "

@@ -1,4 +1,4 @@
-# needs torch 2.15
+# needs torch 2.4
 """The backward pass is compiled, too: torch calls functions of its own while a compiler waits for those of the program."""
 import torch
 
