@@ -28,9 +28,8 @@ constexpr std::size_t kMaxFurther = 32;  // operators that are run again after t
 std::string subject_of(const Finding& finding) {
   const std::string name = compare::operator_name(finding.op.run());
   if (finding.cause != Cause::argument) return name;
-  constexpr std::string_view kBackward = "Gradients/";
-  const std::size_t first = name.starts_with(kBackward) ? kBackward.size() : 0;
-  return name.substr(first, name.rfind('/') - first) + ": " + finding.why;
+  const std::string_view forward = model::without_gradients(name);
+  return std::string(forward.substr(0, forward.rfind('/'))) + ": " + finding.why;
 }
 
 // Certain findings become one if they are about one operator and have one cause; those about an argument,

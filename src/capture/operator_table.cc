@@ -53,9 +53,8 @@ bool OperatorTable::names_type(std::string_view text, std::string_view type) {
 // optimizer's.
 bool OperatorTable::is_flagged(const model::Operator& op) const {
   if (!only_flagged_) return true;
-  constexpr std::string_view kGradients = "Gradients/";
   std::string_view name = op.name;
-  if (name.starts_with(kGradients) && !flags_.contains(name)) name.remove_prefix(kGradients.size());
+  if (!flags_.contains(name)) name = model::without_gradients(name);
   if (const auto flag = flags_.find(name); flag != flags_.end()) return flag->second.enabled;
   for (const auto& [type, flag] : flags_)
     if (names_type(type, op.type)) return flag.enabled;

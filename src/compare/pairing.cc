@@ -366,8 +366,7 @@ void FramePairing::separate_reshaped() {
 
 // The modules of an operator, whatever their classes; empty outside of modules, and in the backward pass.
 std::string path_of(const OperatorRun& run) {
-  constexpr std::string_view kGradients = "Gradients/";
-  if (run.op == nullptr || run.op->name.starts_with(kGradients)) return {};
+  if (run.op == nullptr || run.op->name.starts_with(model::kGradients)) return {};
   return module_path(run.op->name);
 }
 

@@ -35,6 +35,14 @@ struct Operator {
   std::optional<std::vector<std::string>> original_names = std::nullopt;
 };
 
+// Before the scope of an operator in the backward pass of a module: "Gradients/Default/conv1-Conv2d/...".
+inline constexpr std::string_view kGradients = "Gradients/";
+
+// `name` without it.
+inline std::string_view without_gradients(std::string_view name) {
+  return name.starts_with(kGradients) ? name.substr(kGradients.size()) : name;
+}
+
 // `name` as spelled in dump files: '/', '\', '.' and ' ' become '_' (mindspore.md 2.2). Not
 // reversible.
 std::string sanitise_name(std::string_view name);

@@ -176,8 +176,8 @@ std::string_view base_name(std::string_view name) {
 }
 
 std::string module_path(std::string_view name) {
-  constexpr std::string_view kGradients = "Gradients/", kRoot = "Default/";
-  if (name.starts_with(kGradients)) name.remove_prefix(kGradients.size());
+  constexpr std::string_view kRoot = "Default/";
+  name = model::without_gradients(name);
   if (name.starts_with(kRoot)) name.remove_prefix(kRoot.size());
   std::string path;
   for (std::size_t slash; (slash = name.find('/')) != std::string_view::npos; name.remove_prefix(slash + 1)) {

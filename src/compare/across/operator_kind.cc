@@ -182,7 +182,7 @@ OperatorKind kind_of(std::string_view type) {
 }
 
 std::string module_path(std::string_view name) {
-  const bool has_classes = name.starts_with("Default/") || name.starts_with("Gradients/");
+  const bool has_classes = name.starts_with("Default/") || name.starts_with(model::kGradients);
   std::vector<std::string_view> scopes = split(name, '/');
   if (!scopes.empty()) scopes.pop_back();
   if (has_classes && !scopes.empty()) scopes.erase(scopes.begin());

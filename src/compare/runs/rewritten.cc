@@ -12,10 +12,7 @@ bool RewrittenModules::contains(const dump::OperatorRun& run) const {
 }
 
 RewrittenModules::Place RewrittenModules::place_of(const dump::OperatorRun& run) {
-  constexpr std::string_view kGradients = "Gradients/";  // before the module, in its backward pass
-  std::string module = module_of(run);
-  if (module.starts_with(kGradients)) module.erase(0, kGradients.size());
-  return {run.rank, run.step, module};
+  return {run.rank, run.step, std::string(model::without_gradients(module_of(run)))};
 }
 
 }  // namespace opdump::compare

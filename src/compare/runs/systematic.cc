@@ -49,8 +49,7 @@ std::vector<std::string> describe_batches(const Batches& batches) {
 
 // "Default/blocks/11-Block" of a forward or backward operator; empty: it is in no module.
 std::string_view module_of(std::string_view name) {
-  constexpr std::string_view kBackward = "Gradients/";
-  if (name.starts_with(kBackward)) name.remove_prefix(kBackward.size());
+  name = model::without_gradients(name);
   const std::size_t slash = name.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
 }

@@ -16,7 +16,7 @@ namespace opdump::dump {
 namespace {
 
 model::Phase phase_of(std::string_view name) {
-  if (name.starts_with("Gradients/")) return model::Phase::backward;
+  if (name.starts_with(model::kGradients)) return model::Phase::backward;
   return name.starts_with("Default/optimizer-") || name.find("/optimizer-") != std::string_view::npos
              ? model::Phase::optimizer
              : model::Phase::forward;

@@ -125,8 +125,8 @@ class DebugModeRuns {
     op.phase = around.phase;
     const bool is_backward = line.is_backward || op.type.find("_backward") != std::string::npos;
     if (is_backward && op.phase == model::Phase::forward) op.phase = model::Phase::backward;
-    op.name = prefix_ + (around.phase == model::Phase::backward ? "Gradients/Default/" : "Default/") +
-              around.scope + (around.scope.empty() ? "" : "/") + op.type;
+    op.name = prefix_ + std::string(around.phase == model::Phase::backward ? model::kGradients : "") +
+              "Default/" + around.scope + (around.scope.empty() ? "" : "/") + op.type;
     op.name += "-op" + std::to_string(numbers_[op.name]++);
     op.has_full_scope = false;
     op.stack = std::move(line.stack);
