@@ -80,7 +80,8 @@ def record(output: StrPath, *, steps: Steps = 0, ops: str | None = None, module:
     operators of these types, and of these modules ("layers.3"). `tensors` and `stats`: what is recorded; tensors if
     neither is set. `budget`: the most to write, in bytes or as "20G"; None for what the disk has free. `existing` is that
     of start(). The configuration that says the same is written to `output`/opdump_config.json. Entering raises
-    ConfigError (a ValueError) if an argument is wrong, RuntimeError if a recording is in progress.
+    ConfigError (a ValueError) if an argument is wrong, OSError if the folder cannot be made, RuntimeError if a recording
+    is in progress.
     """
     from opdump import _recording
 
@@ -109,8 +110,8 @@ def start(config: str, *, mode: str | None = None, strict: bool = False, existin
     `mode` is the target machine: "o0", "o2", "cpu" or "gpu"; None derives it from the file. `strict` rejects what the
     original system rejects. `existing` is for a folder that already has a dump: "refuse" raises FileExistsError,
     "replace" removes the dump, "append" adds to it as the original does; None uses OPDUMP_EXISTING, by default
-    "refuse". Raises ValueError with file, line and column if the configuration is wrong, RuntimeError if a recording
-    is in progress.
+    "refuse". Raises ValueError with file, line and column if the configuration is wrong, OSError if its folder cannot be
+    made, RuntimeError if a recording is in progress.
     """
     _on_import.recorder().start(config, mode=mode, strict=strict, existing=existing)
 

@@ -79,6 +79,8 @@ def test_wrong_arguments(program):
         assert record(program, arguments).stdout.startswith(text), arguments
     assert not (program.directory / "e").exists()
     assert record(program, '"d"').stdout.startswith("FileExistsError ")
+    (program.directory / "file").touch()
+    assert record(program, '"file"').stdout.startswith("OSError ")
     assert record(program, '"d", existing="replace"').stdout.startswith("True ")
 
 

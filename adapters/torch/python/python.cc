@@ -59,6 +59,7 @@ PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
 PyObject* raise(opdump_status status) {
   PyErr_SetString(status == OPDUMP_ERROR_CONFIG   ? PyExc_ValueError
                   : status == OPDUMP_ERROR_EXISTS ? PyExc_FileExistsError
+                  : status == OPDUMP_ERROR_IO     ? PyExc_OSError
                                                   : PyExc_RuntimeError,
                   opdump_last_error());
   return nullptr;
