@@ -22,6 +22,7 @@ from opdump import _loader, _notebook, _shards, _stderr
 from opdump._frames import leave_no_frame, uncaught_exception
 from opdump._imports import call_after
 from opdump._stderr import print_line
+from opdump._unrecorded import uncompiled
 
 # Functions that expose the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
@@ -122,6 +123,7 @@ def _report_backward(function):
     """Operators that such a function runs before the backward pass itself belong to the pass, too."""
     enter, leave = hooks.enter_backward, hooks.leave_backward
 
+    @uncompiled
     @functools.wraps(function)
     def reported(*args, **kwargs):
         if is_compiling():
@@ -182,6 +184,7 @@ def _input_names(model: torch.nn.Module) -> tuple[str, ...]:
 
 
 def _settle_first(function):
+    @uncompiled
     @functools.wraps(function)
     def settled(self, *args, **kwargs):
         if not is_compiling() and hooks.active():
@@ -204,6 +207,7 @@ def _settle_first(function):
 def _settle_and_note(function):
     """Wraps a method of a storage that fills its memory without an operator, as torch.load does."""
 
+    @uncompiled
     @functools.wraps(function)
     def noted(self, *args, **kwargs):
         if is_compiling():
@@ -224,6 +228,7 @@ def _settle_and_note(function):
 def _note_allocation(function):
     """Wraps what gives an empty storage of so many bytes memory without an operator: its constructor and its resize_()."""
 
+    @uncompiled
     @functools.wraps(function)
     def noted(self, *args, **kwargs):
         if is_compiling() or not hooks.active():
@@ -245,6 +250,7 @@ def _note_allocation(function):
 def _report_failure(function, type_name):
     """Reports failed indexing, because torch checks indices before it runs any operator."""
 
+    @uncompiled
     @functools.wraps(function)
     def reported(self, index, *value):
         if is_compiling():

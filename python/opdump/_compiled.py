@@ -24,7 +24,7 @@ from opdump import _torch as hooks
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
 from opdump._stderr import print_line
-from opdump._unrecorded import leave_to_python, unrecorded
+from opdump._unrecorded import leave_to_python, uncompiled, unrecorded
 
 _REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")  # backends that `aten` stands in for
 
@@ -87,19 +87,23 @@ def _pause_export() -> None:
 
 def _pause_captures() -> None:
     """While compiled autograd captures the graph of a backward pass: the engine's functions run with fake tensors then, some
-    of which can not be asked for their sizes."""
+    of which cannot be asked for their sizes. No function is compiled meanwhile: Module.__call__, which is one of ours, would be."""
     instance = sys.modules["torch._dynamo.compiled_autograd"].AutogradCompilerInstance
-    begin = instance.begin_capture
+    begin, set_compiler = instance.begin_capture, torch._C._dynamo.eval_frame.set_eval_frame
 
+    @uncompiled
     @functools.wraps(begin)
     def begin_capture(self: Any, *args: Any, **kwargs: Any) -> Any:
         hooks.pause()
+        compiler = set_compiler(None)
         try:
             captured = begin(self, *args, **kwargs)
         except BaseException:
             hooks.resume()
+            set_compiler(compiler)
             raise
-        self.stack.callback(hooks.resume)  # which the end of the capture closes
+        self.stack.callback(hooks.resume)  # at the end of the capture
+        self.stack.callback(set_compiler, compiler)
         return captured
 
     instance.begin_capture = begin_capture

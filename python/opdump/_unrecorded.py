@@ -1,46 +1,38 @@
-"""Functions whose operators are not recorded, and functions that torch is not to compile."""
+"""Functions whose operators are not recorded, and functions of ours that torch calls in place of its own."""
 
 from __future__ import annotations
 
 import functools
-import inspect
-import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from opdump import _torch as hooks
 from opdump._frames import leave_no_frame
 
-_PACKAGE = os.path.dirname(__file__) + os.sep
+
+_in_place_of_torch: set[types.CodeType] = set()
+
+
+def uncompiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where torch calls it while a compiler waits for functions of the program, as compiled autograd does, the compiler leaves
+    it alone, as it does what torch calls of its own. In functions that it compiles it sees it as before."""
+    _in_place_of_torch.add(function.__code__)
+    if "torch._dynamo.eval_frame" in sys.modules:
+        leave_to_python()
+    return function
 
 
 def leave_to_python() -> None:
-    """To be called when torch._dynamo is there. While it waits for functions of the program, it would also compile those of this
-    package that torch calls by themselves, as it does with compiled autograd. In functions that it compiles it sees them as before."""
+    """Calls of functions that are `uncompiled`, as soon as torch._dynamo is there."""
     skip = getattr(sys.modules["torch._dynamo.eval_frame"], "skip_code", None)
-    if not skip:
-        return
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == __package__:
-            for code in _codes_of(vars(module).values()):
-                skip(code)
-
-
-def _codes_of(values: Iterable[Any]) -> Iterator[types.CodeType]:
-    """Of this package's functions among `values`, and of those within them."""
-    for value in values:
-        if isinstance(value, type) and value.__module__.startswith(__package__):
-            yield from _codes_of(vars(value).values())
-            continue
-        code = value if isinstance(value, types.CodeType) else getattr(inspect.unwrap(value), "__code__", None) if callable(value) else None
-        if isinstance(code, types.CodeType) and code.co_filename.startswith(_PACKAGE):
-            yield code
-            yield from _codes_of(code.co_consts)
+    while skip and _in_place_of_torch:
+        skip(_in_place_of_torch.pop())
 
 
 def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
+    @uncompiled
     @functools.wraps(function)
     def paused(*args: Any, **kwargs: Any) -> Any:
         hooks.pause()
