@@ -264,6 +264,19 @@ void read_opset(pbf_reader opset, ModelFile& model) {
   model.opsets[domain] = version;
 }
 
+void read_function(pbf_reader function, ModelFile& model) {
+  std::string_view domain, name;
+  while (function.next()) {
+    if (function.tag() == 1)
+      name = text_of(function);
+    else if (function.tag() == 10)
+      domain = domain_of(text_of(function));
+    else
+      function.skip();
+  }
+  model.functions.emplace(domain, name);
+}
+
 // Every value has one producer, and everything that is read is there.
 void find_producers(ModelFile& model) {
   for (std::size_t i = 0; i < model.initializers.size(); ++i)
@@ -361,6 +374,12 @@ std::string ModelFile::function_of(const Node& node) const {
   return function;
 }
 
+bool ModelFile::calls_functions() const {
+  return !functions.empty() && std::ranges::any_of(nodes, [&](const Node& node) {
+    return functions.contains({domain_of(node.domain), node.type});
+  });
+}
+
 ModelFile read_model(std::string_view bytes) {
   ModelFile model;
   model.bytes = bytes;
@@ -373,6 +392,8 @@ ModelFile read_model(std::string_view bytes) {
         read_graph(message_of(message), model);
       } else if (message.tag() == 8) {
         read_opset(message_of(message), model);
+      } else if (message.tag() == 25) {
+        read_function(message_of(message), model);
       } else {
         message.skip();
       }

@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace opdump::onnx {
@@ -57,13 +59,17 @@ struct ModelFile {
   std::vector<NamedValue> outputs;
   std::vector<StoredTensor> initializers;
   std::vector<NamedValue> value_infos;  // what the file says of values between operators
-  std::unordered_map<std::string_view, std::size_t> producers;       // value -> node
-  std::unordered_map<std::string_view, std::size_t> initializer_of;  // value -> initializer
-  std::map<std::string_view, std::int64_t> opsets;                   // domain -> version; "ai.onnx" is ""
+  std::unordered_map<std::string_view, std::size_t> producers;        // value -> node
+  std::unordered_map<std::string_view, std::size_t> initializer_of;   // value -> initializer
+  std::map<std::string_view, std::int64_t> opsets;                    // domain -> version; "ai.onnx" is ""
+  std::set<std::pair<std::string_view, std::string_view>> functions;  // domain and name: defined in the file
 
   // "onnx::Conv.13": the operator that a node executes, with the version of its domain; "onnx::Conv" where
   // the file names none.
   std::string function_of(const Node& node) const;
+
+  // True if an operator, other than one in a subgraph, is a function that the file defines.
+  bool calls_functions() const;
 };
 
 // Throws Failure with a description.

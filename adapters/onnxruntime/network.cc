@@ -58,6 +58,7 @@ bool is_model_output(const ModelFile& model, std::string_view name) {
 Network::Network(std::string bytes, NetworkOptions options)
     : runtime_(Runtime::load()), options_(std::move(options)) {
   adopt(std::move(bytes), options_.folder);
+  if (model_.calls_functions()) inline_functions();
   if (options_.as_executed) take_optimized();
 }
 
@@ -73,17 +74,36 @@ void Network::adopt(std::string bytes, fs::path folder) {
   for (const NamedValue& input : model_.inputs) input_names_.emplace_back(input.name);
 }
 
-// Puts the graph that ONNX Runtime makes of the model into its place.
-void Network::take_optimized() {
+// The graph that ONNX Runtime makes of the model.
+std::string Network::rewrite(ort::OptimizationLevel level) {
   const ScratchFolder scratch;
   const fs::path path = scratch.path() / "optimized.onnx";
   std::vector<std::string_view> all;
   for (const StoredTensor& tensor : model_.initializers) all.push_back(tensor.name);
   EngineOptions options = engine_options(all);
-  options.level = ort::kAll;
+  options.level = level;
   options.save_optimized = path.string();
   const Engine engine(runtime_, bytes_, options);
-  std::string optimized = read_all(path);
+  return read_all(path);
+}
+
+// Puts the operators of functions that the file defines into the place of their calls, as ONNX Runtime does
+// before it runs them.
+void Network::inline_functions() {
+  std::string reason = "this ONNX Runtime does not inline them";
+  try {
+    adopt(rewrite(ort::kNone), {});
+  } catch (const Failure& failure) {  // more than the 2 GiB of a file
+    reason = failure.what();
+  }
+  if (model_.calls_functions() && options_.log)
+    options_.log(OPDUMP_LOG_WARNING, "operators inside the functions of model " + model_.graph_name +
+                                         " are not recorded: " + reason);
+}
+
+// Puts the graph that ONNX Runtime executes into the place of the model.
+void Network::take_optimized() {
+  std::string optimized = rewrite(ort::kAll);
   const ModelFile file = read_model(optimized);
   original_names_ = find_original_names(model_, file);
   note_blocked(file);

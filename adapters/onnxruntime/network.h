@@ -82,6 +82,8 @@ class Network {
   };
 
   void adopt(std::string bytes, std::filesystem::path folder);
+  std::string rewrite(ort::OptimizationLevel level);
+  void inline_functions();
   void take_optimized();
   const Tensor& constant(std::size_t initializer);
   EngineOptions engine_options(std::span<const std::string_view> initializers);

@@ -258,14 +258,20 @@ Result<> Session::close() {
 std::vector<std::string> Session::describe_unmatched() {
   // A worker runs a part of the program: what it lacks, others may have.
   if (is_excluded_ || writer_.has_failed() || !options_.process.empty()) return {};
+  const std::int64_t reached = std::max<std::int64_t>(steps_run_, 1) + state_.initial_step - 1;
   if (!plan_.steps.is_all() && writer_.call_count() == 0 && operators_.is_empty()) {
-    const std::int64_t last = steps_run_ + state_.initial_step - 1;
-    return {std::string(plan_.steps.contains(last) ? "no operator ran" : "no step was selected") +
+    return {std::string(plan_.steps.contains(reached) ? "no operator ran" : "no step was selected") +
             ": the plan wants " + plan_.steps.format() + ", the program reached step " +
-            std::to_string(last)};
+            std::to_string(reached)};
   }
   if (operators_.lacks_flags()) return {"no operator was flagged: dump_mode 2 records what set_dump() names"};
-  return operators_.describe_unmatched();
+  std::vector<std::string> sentences = operators_.describe_unmatched();
+  const std::int64_t ended = reached - (step_end_ == StepEnd::tail ? 1 : 0);
+  const plan::StepSet missing = plan_.steps.after(static_cast<std::uint64_t>(ended));
+  if (!missing.is_none())
+    sentences.push_back(missing.describe() + " did not come: the program ended after step " +
+                        std::to_string(ended));
+  return sentences;
 }
 
 }  // namespace opdump::capture

@@ -510,6 +510,27 @@ TEST_F(SessionTest, WhatRanAfterTheLastStep) {
   EXPECT_EQ(status().cut_step, -1);
 }
 
+TEST_F(SessionTest, StepsThatDidNotComeAreNamed) {
+  plan::DumpPlan plan = make_plan(plan::Content::tensor);
+  plan.steps = plan::StepSet::none();
+  for (const std::uint64_t step : {0, 2, 9}) plan.steps.add(step, step);
+  for (const auto end : {Session::StepEnd::whole, Session::StepEnd::tail}) {
+    auto session = open(plan);
+    const Floats x({4});
+    for (const std::int64_t step : {0, 1, 2}) {
+      session->set_step(step);
+      run(*session, define(*session, "op"), {x.operand(0)}, {x.operand(0)});
+    }
+    session->mark_step(end);
+    ASSERT_TRUE(session->close());
+    EXPECT_EQ(log_.back(), end == Session::StepEnd::whole
+                               ? "step 9 did not come: the program ended after step 2"
+                               : "steps 2,9 did not come: the program ended after step 1");
+    session.reset();
+    fs::remove_all(root_);
+  }
+}
+
 TEST_F(SessionTest, AStepUnderWayWithoutOperatorsIsNeitherTailNorCut) {
   for (const auto end : {Session::StepEnd::tail, Session::StepEnd::cut}) {
     auto session = open(make_plan(plan::Content::tensor));

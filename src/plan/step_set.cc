@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text/text.h"
+
 namespace opdump::plan {
 
 void StepSet::add(std::uint64_t first, std::uint64_t last) {
@@ -36,6 +38,13 @@ std::uint64_t StepSet::count_after(std::uint64_t step) const {
   return count;
 }
 
+StepSet StepSet::after(std::uint64_t step) const {
+  StepSet later = none();
+  for (const auto& [first, last] : ranges_)
+    if (last > step) later.add(std::max(first, step + 1), last);
+  return later;
+}
+
 std::string StepSet::format() const {
   if (all_) return "all";
   if (ranges_.empty()) return "none";
@@ -46,6 +55,13 @@ std::string StepSet::format() const {
     if (last != first) text += "-" + std::to_string(last);
   }
   return text;
+}
+
+std::string StepSet::describe() const {
+  if (all_) return "every step";
+  std::string text = format();
+  std::ranges::replace(text, '|', ',');
+  return (is_digits(text) ? "step " : "steps ") + text;
 }
 
 }  // namespace opdump::plan

@@ -20,12 +20,19 @@ class StepSet {
   // True if `step` is in the set. O(log ranges).
   bool contains(std::uint64_t step) const;
   bool is_all() const { return all_; }
+  bool is_none() const { return !all_ && ranges_.empty(); }
 
   // How many steps of the set come after `step`; UINT64_MAX for every step.
   std::uint64_t count_after(std::uint64_t step) const;
 
+  // Those of them; none of "all": nobody expects every step there is.
+  StepSet after(std::uint64_t step) const;
+
   // "all", "none" or "0|5-8", merged and sorted.
   std::string format() const;
+
+  // For a sentence: "every step", "step 3" or "steps 0,5-8".
+  std::string describe() const;
 
  private:
   struct Range {

@@ -49,6 +49,18 @@ TEST(StepSet, CountsTheStepsAfterOne) {
   EXPECT_EQ(StepSet::all().count_after(7), UINT64_MAX);
 }
 
+TEST(StepSet, HasTheStepsAfterOne) {
+  StepSet set = StepSet::none();
+  set.add(0, 0);
+  set.add(10, 20);
+  EXPECT_EQ(set.after(0).format(), "10-20");
+  EXPECT_EQ(set.after(12).format(), "13-20");
+  EXPECT_EQ(set.after(12).describe(), "steps 13-20");
+  EXPECT_EQ(set.after(19).describe(), "step 20");
+  EXPECT_EQ(set.after(20).format(), "none");
+  EXPECT_EQ(StepSet::all().after(7).format(), "none");
+}
+
 TEST(StepSet, AgreesWithASetOfNumbers) {
   std::uint64_t seed = 1;
   const auto next = [&] {

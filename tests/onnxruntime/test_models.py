@@ -252,6 +252,27 @@ def test_as_executed(run, models):
     assert np.allclose(scores, run.output("digits", "scores"), atol=1e-4)
 
 
+def test_operators_of_functions_in_the_file(run, tmp_path):
+    """ONNX Runtime inlines functions that a model defines, one within another, too."""
+    node, opsets = onnx.helper.make_node, [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("own", 1)]
+    leaf = onnx.helper.make_function("own", "Leaf", ["x"], ["y"], [node("LeakyRelu", ["x"], ["y"], "leaky")], opsets, ["alpha"])
+    leaf.node[0].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT))
+    block = onnx.helper.make_function("own", "Block", ["x", "w"], ["y"], [
+        node("MatMul", ["x", "w"], ["p"], "product"), node("Leaf", ["p"], ["y"], "leaf", domain="own", alpha=0.5)], opsets, [])
+    calls = [node("Block", ["x", "w"], ["h"], "first", domain="own"), node("Tanh", ["h"], ["t"], "tanh"),
+             node("Block", ["t", "w"], ["y"], "second", domain="own")]
+    value = onnx.helper.make_tensor_value_info
+    weight = np.random.default_rng(0).standard_normal((4, 4)).astype("f4")
+    graph = onnx.helper.make_graph(calls, "g", [value("x", 1, [4, 4])], [value("y", 1, [4, 4])], [numpy_helper.from_array(weight, "w")])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, functions=[leaf, block], ir_version=8), str(tmp_path / "calls.onnx"))
+    run.run(tmp_path / "calls.onnx", "--random", 1, "--output-dir", run.directory / "out")
+    operators = [line for line in run.log() if line["kind"] == "operator"]
+    assert [line["type"] for line in operators] == ["MatMul", "LeakyRelu", "Tanh", "MatMul", "LeakyRelu"]
+    leaky = operators[-1]["name"]
+    found = run.tensors()[leaky, "input.0"]
+    assert np.array_equal(run.output("calls", "y"), np.where(found < 0, found / 2, found))
+
+
 @pytest.fixture(params=[20, 24])
 def blocks(tmp_path, request):
     """What ONNX Runtime executes with channels in blocks: 20 of them fill no whole number of these."""

@@ -103,13 +103,6 @@ Result<> prepare_folder(const plan::DumpPlan& plan, const RecordingArguments& ar
   return ok();
 }
 
-std::string describe_steps(const plan::StepSet& steps) {
-  if (steps.is_all()) return "every step";
-  std::string text = steps.format();
-  std::ranges::replace(text, '|', ',');
-  return (is_digits(text) ? "step " : "steps ") + text;
-}
-
 Result<> write_config(const RunConfig& config) {
   OPDUMP_CHECK_OK(make_directories(config.plan.root, 0700));
   return write_file_atomic(config.path, config.text, 0600);
@@ -120,7 +113,7 @@ void announce(const plan::DumpPlan& plan, std::uint64_t budget) {
   const char* const content = plan.content == plan::Content::tensor       ? "tensors"
                               : plan.content == plan::Content::statistics ? "statistics"
                                                                           : "tensors and statistics";
-  terminal::print_error(std::string("recording ") + content + " of " + describe_steps(plan.steps) + " to " +
+  terminal::print_error(std::string("recording ") + content + " of " + plan.steps.describe() + " to " +
                         plan.root.string() + ", at most " + format_bytes(budget));
 }
 
