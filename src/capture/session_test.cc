@@ -511,11 +511,11 @@ TEST_F(SessionTest, WhatRanAfterTheLastStep) {
 }
 
 TEST_F(SessionTest, StepsThatDidNotComeAreNamed) {
-  plan::DumpPlan plan = make_plan(plan::Content::tensor);
-  plan.steps = plan::StepSet::none();
-  for (const std::uint64_t step : {0, 2, 9}) plan.steps.add(step, step);
   for (const auto end : {Session::StepEnd::whole, Session::StepEnd::tail}) {
-    auto session = open(plan);
+    plan::DumpPlan plan = make_plan(plan::Content::tensor);
+    plan.steps = plan::StepSet::none();
+    for (const std::uint64_t step : {0, 2, 9}) plan.steps.add(step, step);
+    auto session = open(std::move(plan));
     const Floats x({4});
     for (const std::int64_t step : {0, 1, 2}) {
       session->set_step(step);
