@@ -365,6 +365,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/origin.cc
   compare/runs/producer.cc
   compare/runs/quantisation.cc
+  compare/runs/quantised_integers.cc
   compare/runs/regions.cc
   compare/runs/rewritten.cc
   compare/runs/systematic.cc

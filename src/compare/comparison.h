@@ -77,6 +77,8 @@ struct SlotComparison {
   bool is_sum = false;                          // each rank has a term of a sum
   bool is_cut_in_rows = false;                  // each rank has some rows
   double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none
+  bool is_quantised = false;     // one side has integers, which stand for numbers
+  double quantisation_zero = 0;  // the integer that stands for 0
 };
 
 // Another rank whose inputs of the same collective differ.

@@ -9,6 +9,7 @@
 #include "base/file/resident.h"
 #include "compare/across/tensor_layout.h"
 #include "compare/measure_pair.h"
+#include "compare/runs/quantised_integers.h"
 #include "compare/sharded/measure_shards.h"
 #include "compare/statistics.h"
 
@@ -126,6 +127,7 @@ void measure_slot(SlotComparison& slot, const CompareOptions& options, unsigned 
   if (slot.actual == nullptr) return settle(slot, Verdict::missing, "only in golden");
   if (!slot.golden->has_data() || !slot.actual->has_data()) return measure_without_data(slot);
   if (slot.sharded != nullptr) return measure_shards(slot, options, threads);
+  if (slot.is_quantised) return measure_integers(slot, options, threads);
   if (!slot.golden->file.empty() && !slot.actual->file.empty())
     return measure_tensors(slot, options, threads);
   measure_statistics(slot, options);

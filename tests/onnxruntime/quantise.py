@@ -1,6 +1,7 @@
-"""A small convolutional network as ONNX model, in float32 and quantised (QDQ) by onnxruntime.quantization.
+"""A small convolutional network as ONNX model, in float32 and quantised by onnxruntime.quantization.
 
-Usage: quantise.py DIRECTORY; writes float.onnx, int8.onnx, wrong.onnx (one scale is wrong) and images.npy.
+Usage: quantise.py DIRECTORY; writes float.onnx, int8.onnx (QDQ), integers.onnx (QOperator), dynamic.onnx, the first two with a wrong
+scale, wrong.onnx and wrong_integers.onnx, and images.npy.
 """
 
 import pathlib
@@ -9,7 +10,7 @@ import sys
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 
 directory = pathlib.Path(sys.argv[1])
 random = np.random.default_rng(0)
@@ -56,8 +57,12 @@ class Images(CalibrationDataReader):
 
 quantize_static(directory / "float.onnx", directory / "int8.onnx", Images(), quant_format=QuantFormat.QDQ,
                 activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
-wrong = onnx.load(directory / "int8.onnx")
-for tensor in wrong.graph.initializer:
-    if tensor.name == "r2_scale":
-        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) / 4, tensor.name))
-onnx.save(wrong, directory / "wrong.onnx")
+quantize_static(directory / "float.onnx", directory / "integers.onnx", Images(), quant_format=QuantFormat.QOperator,
+                activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+quantize_dynamic(directory / "float.onnx", directory / "dynamic.onnx", weight_type=QuantType.QUInt8)
+for name, wrong, scale in (("int8", "wrong", "r2_scale"), ("integers", "wrong_integers", "c2_scale")):
+    model = onnx.load(directory / f"{name}.onnx")
+    for tensor in model.graph.initializer:
+        if tensor.name == scale:
+            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) / 4, tensor.name))
+    onnx.save(model, directory / f"{wrong}.onnx")

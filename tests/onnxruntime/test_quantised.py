@@ -20,7 +20,7 @@ def dumps(tmp_path_factory):
     if not os.access(NEWEST, os.X_OK) or subprocess.run([NEWEST, "-c", "import onnxruntime.quantization"], capture_output=True).returncode:
         pytest.skip("no onnxruntime from PyPI: tools/fetch_torch.sh")
     subprocess.run([NEWEST, ROOT / "tests/onnxruntime/quantise.py", directory], check=True, capture_output=True, timeout=300)
-    for model in ("float", "int8", "wrong"):
+    for model in ("float", "int8", "integers", "dynamic", "wrong", "wrong_integers"):
         done = subprocess.run([OPDUMP, "run", "-o", directory / model, directory / f"{model}.onnx", "--input",
                                f"images={directory / 'images.npy'}"], capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
@@ -107,6 +107,19 @@ def test_quantisation_is_rounding(dumps, pair):
     partners = {slot["operator"]: slot.get("actual_operator") for slot in slots if slot["paired_by"] == "data flow"}
     expected = {"/relu1/Relu": "r1_DequantizeLinear", "/relu2/Relu": "r2_DequantizeLinear"}
     assert partners == (expected if pair[0] == "float" else {actual: golden for golden, actual in expected.items()})
+
+
+@pytest.mark.parametrize("pair", [("float", "integers"), ("integers", "float"), ("float", "dynamic"), ("dynamic", "float")])
+def test_what_integers_stand_for_is_compared(dumps, pair):
+    """QLinearConv reads and makes integers; ConvInteger is multiplied by its scales later."""
+    status, slots, summary = compare(dumps, *pair)
+    assert status == 0, summary["text"]
+    assert summary["paired_operators"] >= 7 and any("steps of" in slot.get("reason", "") for slot in slots), slots
+
+
+def test_a_wrong_scale_of_integers_is_found(dumps):
+    status, _, summary = compare(dumps, "float", "wrong_integers")
+    assert (status, summary["first_bad"]["operator"]) == (1, "/relu2/Relu"), summary["text"]
 
 
 def blame(dumps, golden, actual):

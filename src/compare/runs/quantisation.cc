@@ -7,7 +7,6 @@
 
 #include "base/text/text.h"
 #include "compare/across/pair_across.h"
-#include "compare/content.h"
 #include "compare/key_slots.h"
 #include "math/stats/stats.h"
 
@@ -31,12 +30,6 @@ bool is_quantised(const Runs& runs) {
     if (const std::string type = runs.without_slots(i).type; quantises(type) || dequantises(type))
       return true;
   return false;
-}
-
-std::optional<std::pair<std::uint64_t, std::uint64_t>> content_of(const Slot& slot) {
-  if (slot.file.empty()) return std::nullopt;
-  const auto print = fingerprint_of(slot);
-  return print ? std::optional(std::pair(print->sum, print->count)) : std::nullopt;
 }
 
 // The largest scale.
@@ -128,6 +121,7 @@ void Quantisation::pair_with(OperatorPair& pair, std::uint32_t dequantiser,
 }
 
 void Quantisation::arrange(std::vector<OperatorPair>& pairs, bool is_across) const {
+  if (!is_across) integers_.pair_by_names(pairs);
   const auto missing = open_results(pairs, false);
   const auto dequantised = missing.empty() ? missing : open_results(pairs, true);
   const auto made_by = dequantised.empty() ? std::map<Content, std::uint32_t>() : quantisers();
@@ -157,17 +151,25 @@ void Quantisation::arrange(std::vector<OperatorPair>& pairs, bool is_across) con
     const std::uint32_t index = is_golden_ ? pair.golden : pair.actual;
     const std::uint32_t partner = is_golden_ ? pair.actual : pair.golden;
     if (index == kNone || partner != kNone) continue;
-    const std::string type = quantised().without_slots(index).type;
-    if (quantises(type) || dequantises(type)) pair.fusion = Fusion::quantises;
+    const dump::OperatorRun run = quantised().without_slots(index);
+    if (quantises(run.type) || dequantises(run.type) || QuantisedIntegers::serves(run))
+      pair.fusion = Fusion::quantises;
   }
 }
 
 void Quantisation::add_steps(OperatorComparison& op) const {
+  integers_.pair_operands(op);
   for (SlotComparison& slot : op.slots) {
     if (slot.golden == nullptr || slot.actual == nullptr) continue;
     const auto content = content_of(is_golden_ ? *slot.golden : *slot.actual);
     const auto step = content ? steps_.find(*content) : steps_.end();
     slot.quantisation_step = step == steps_.end() ? 0 : step->second;
+    if (!mixes_integers(slot)) continue;
+    const auto levels =
+        is_golden_ ? integers_.find(*op.golden, *slot.golden) : integers_.find(*op.actual, *slot.actual);
+    slot.is_quantised = true;
+    slot.quantisation_step = levels ? levels->scale : 0;
+    slot.quantisation_zero = levels ? levels->zero : 0;
   }
   op.is_quantised = true;
 }
@@ -186,14 +188,14 @@ bool is_quantised_input(const OperatorComparison& op, const SlotComparison& slot
 
 namespace {
 
-// Whether quantising explains that a slot differs; `input` is how far off the inputs of its operator are.
-bool is_explained(const SlotComparison& slot, double input) {
+// Whether quantising explains that a slot differs; `most` is what inputs that are off explain.
+bool is_explained(const SlotComparison& slot, double most) {
   if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
   const math::Metrics& metrics = *slot.metrics;
   const double step = slot.quantisation_step;
   if (metrics.rmse <= kSteps * step && metrics.max_abs <= kMostSteps * step) return true;
   // What gives an input is judged itself.
-  const bool is_grown = side_of(slot) == model::Side::input || metrics.relative_l2 <= kGrowth * input;
+  const bool is_grown = side_of(slot) == model::Side::input || metrics.relative_l2 <= most;
   return metrics.relative_l2 <= kDistance && is_grown;
 }
 
@@ -210,16 +212,19 @@ void excuse(SlotComparison& slot) {
 
 void excuse_quantisation(OperatorComparison& op) {
   if (!op.is_quantised || !op.cause.empty()) return;
-  double input = 0;
+  const auto serves = [](const auto& run) { return run != nullptr && QuantisedIntegers::serves(*run); };
+  double most = serves(op.golden) || serves(op.actual) ? kDistance : 0;  // they quantise weights, too
+  const bool is_exponential = op.run().type == "Softmax";  // the largest of its numbers say nothing
   for (const SlotComparison& slot : op.slots)
     if (side_of(slot) == model::Side::input && slot.metrics)
-      input = std::max(input, slot.metrics->relative_l2);
+      most = std::max(
+          most, kGrowth * std::max(slot.metrics->relative_l2, is_exponential ? slot.metrics->max_abs : 0));
   bool are_inputs_explained = true, are_outputs_explained = true, differs = false;
   for (const SlotComparison& slot : op.slots) {
     if (!is_difference(slot)) continue;
     differs = true;
     (side_of(slot) == model::Side::input ? are_inputs_explained : are_outputs_explained) &=
-        is_explained(slot, input);
+        is_explained(slot, most);
   }
   if (!differs || !are_inputs_explained) return;
   for (SlotComparison& slot : op.slots) {

@@ -10,6 +10,7 @@
 
 #include "compare/comparison.h"
 #include "compare/pairing.h"
+#include "compare/runs/quantised_integers.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {
@@ -30,9 +31,12 @@ class Quantisation {
   std::string note() const;
 
  private:
-  using Content = std::pair<std::uint64_t, std::uint64_t>;  // Fingerprint
+  using Content = QuantisedIntegers::Content;
   Quantisation(const dump::Runs& golden, const dump::Runs& actual, bool is_golden)
-      : golden_(golden), actual_(actual), is_golden_(is_golden) {}
+      : golden_(golden),
+        actual_(actual),
+        is_golden_(is_golden),
+        integers_(is_golden ? actual : golden, is_golden ? golden : actual, is_golden) {}
   const dump::Runs& quantised() const { return is_golden_ ? golden_ : actual_; }
   const dump::Runs& whole() const { return is_golden_ ? actual_ : golden_; }
   void read_steps();
@@ -45,6 +49,7 @@ class Quantisation {
 
   const dump::Runs &golden_, &actual_;
   bool is_golden_;  // the one that is quantised
+  QuantisedIntegers integers_;
   std::map<Content, double> steps_;
 };
 

@@ -1,0 +1,66 @@
+// Quantised models that compute with integers (QLinearConv, MatMulInteger), as ONNX Runtime's tools write
+// them: an integer q stands for (q - zero) * scale, which operators that read it have as inputs. An operator
+// bears the name of the one in floating point, and "_quant" behind it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "compare/pairing.h"
+#include "dump/read/runs.h"
+
+namespace opdump::compare {
+
+class QuantisedIntegers {
+ public:
+  struct Levels {
+    double scale = 0, zero = 0;
+  };
+  using Content = std::pair<std::uint64_t, std::uint64_t>;  // Fingerprint
+
+  // Reads the scales that operators of `quantised` have as inputs.
+  QuantisedIntegers(const dump::Runs& whole, const dump::Runs& quantised, bool is_golden);
+
+  // Of a tensor of `run`: what stands beside it there, or beside the same integers elsewhere. Nothing if no
+  // operator says so, or if it has several scales.
+  std::optional<Levels> find(const dump::OperatorRun& run, const dump::Slot& slot) const;
+
+  // Pairs what has no partner by names. What computes with integers alone, as MatMulInteger, is joined with
+  // the multiplication by its scales; an activation that quantising does, too, with the operator before it.
+  void pair_by_names(std::vector<OperatorPair>& pairs) const;
+
+  // Whether it computes with integers, or only for what does.
+  static bool serves(const dump::OperatorRun& run);
+
+  // Leaves of inputs only those that the other run has, too: QLinearConv reads scales between them.
+  void pair_operands(OperatorComparison& op) const;
+
+ private:
+  std::uint32_t& whole_of(OperatorPair& pair) const { return is_golden_ ? pair.actual : pair.golden; }
+  std::uint32_t& quantised_of(OperatorPair& pair) const { return is_golden_ ? pair.golden : pair.actual; }
+  void read_levels();
+  void carry(std::uint32_t index);
+  static bool belongs_to_the_one_before(const dump::OperatorRun& run, bool is_whole);
+  void join_followers(std::vector<OperatorPair>& pairs, const std::vector<std::size_t>& found, bool is_whole,
+                      std::vector<bool>& is_gone) const;
+
+  const dump::Runs &whole_, &quantised_;
+  bool is_golden_;  // the one that is quantised
+  std::map<Content, Levels> levels_;
+};
+
+std::optional<QuantisedIntegers::Content> content_of(const dump::Slot& slot);
+
+// Whether one side has integers and the other floating point.
+bool mixes_integers(const SlotComparison& slot);
+
+// Fills a slot that mixes_integers() as measure_slot() does: with what the integers stand for. Without a
+// scale it is skipped.
+void measure_integers(SlotComparison& slot, const CompareOptions& options, unsigned threads);
+
+}  // namespace opdump::compare
