@@ -432,6 +432,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
 )
 set(OPDUMP_TESTS_blame
   blame/dummy_data_test.cc
+  blame/differences_test.cc
   blame/evidence_test.cc
   blame/request_test.cc
 )

@@ -271,7 +271,7 @@ class Walk {
           "it has golden's elements in another order (transposed?)");
       return;
     }
-    if (producer) {
+    if (producer && golden.size() > 1 && !suspects_[i].is_across) {  // else by chance, or loaded there
       const std::string made_by = one_line(operator_name(*producer));
       if (maker &&
           find_producer(actual_.runs(), *suspects_[i].actual, compare::other_elements(actual, golden)))
@@ -369,13 +369,11 @@ class Walk {
   void cannot_replay(std::uint32_t i, const std::string& reason) {
     ++reasons_[reason];
     const OperatorComparison& op = suspects_[i];
-    if (certain_ > 0 || gains_.applies() || op.verdict != Verdict::own_error ||
-        differs(op, model::Side::input))
-      return;
+    if (certain_ > 0 || gains_.applies() || !has_own_error(op)) return;
     const bool has_inputs = std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
       return compare::side_of(slot) == model::Side::input && slot.verdict == Verdict::match;
     });
-    if (!has_inputs && !answer_.findings.empty()) return;  // which explains it
+    if ((!has_inputs || op.is_across) && !answer_.findings.empty()) return;  // which explains it
     add(i, Cause::unknown, Confidence::suspect, output_name(op),
         (has_inputs ? "its inputs match, and it cannot be run again: "
                     : "it is the first one that does, and it cannot be run again: ") +
@@ -429,6 +427,8 @@ class Walk {
     const Judgement judgement = judge(replayed);
     if (judgement.fault == Fault::common)
       ++reasons_["both runs are off by the same: it computes something else"];
+    if (judgement.fault == Fault::none && answer_.findings.empty() && computes_otherwise(suspects_[i]))
+      add(i, Cause::unknown, Confidence::suspect, output_name(suspects_[i]), why_otherwise(suspects_[i]));
     if (judgement.fault == Fault::none || judgement.fault == Fault::common) return;
     const Cause cause = judgement.fault == Fault::actual   ? Cause::own_error
                         : judgement.fault == Fault::golden ? Cause::golden_at_fault

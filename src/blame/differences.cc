@@ -57,6 +57,22 @@ bool differs(const OperatorComparison& op, model::Side side) {
       op.slots, [&](const SlotComparison& slot) { return compare::side_of(slot) == side && differs(slot); });
 }
 
+bool has_own_error(const OperatorComparison& op) {
+  return op.verdict == Verdict::own_error && std::ranges::none_of(op.slots, [&](const SlotComparison& slot) {
+           const bool is_open = slot.golden != nullptr && !slot.golden->has_data();  // a list, a resource
+           return compare::side_of(slot) == model::Side::input &&
+                  (is_open || (!op.is_across && differs(slot)));
+         });
+}
+
+bool computes_otherwise(const OperatorComparison& op) { return op.is_across && has_own_error(op); }
+
+std::string why_otherwise(const OperatorComparison& op) {
+  return "its inputs match, and each run's output is right for what it executes, in actual " +
+         compare::one_line(compare::operator_name(*op.actual)) + " (" + compare::one_line(op.actual->type) +
+         "): other arguments, or another operator";
+}
+
 std::uint64_t element_count_of(const OperatorComparison& op) {
   std::uint64_t count = 0;
   for (const SlotComparison& slot : op.slots)

@@ -29,6 +29,14 @@ bool is_only_in_actual(const compare::SlotComparison& slot);
 // Any slot of that side.
 bool differs(const compare::OperatorComparison& op, model::Side side);
 
+// Its inputs are the same, in another framework but for rounding, and all recorded, and its output is not.
+bool has_own_error(const compare::OperatorComparison& op);
+
+// The same in another framework: its operator or its arguments are others, if both runs are right by
+// themselves.
+bool computes_otherwise(const compare::OperatorComparison& op);
+std::string why_otherwise(const compare::OperatorComparison& op);
+
 // Of all its tensors.
 std::uint64_t element_count_of(const compare::OperatorComparison& op);
 

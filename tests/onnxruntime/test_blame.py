@@ -217,6 +217,21 @@ def test_another_operator_of_the_same_name_is_the_cause(tmp_path, wrong):
     assert f"— another operator: Relu in golden and {wrong} in actual, output differs" in text
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_other_arguments_than_those_of_torch_are_suspect(tmp_path, axis):
+    """Each run computes what it says: only the two together show the fault."""
+    record(tmp_path, "actual", [("Softmax", MATRIX, [], {"axis": axis}, 1)])
+    program = "import numpy, torch; torch.softmax(torch.from_numpy(numpy.load('inputs/x0.npy')), 1)"
+    opdump("run", "-o", "golden", "--", sys.executable, "-c", program, cwd=tmp_path)
+    answer = blame(tmp_path, int(axis == 0))
+    if axis == 1:
+        assert answer["findings"] == []
+        return
+    finding = answer["findings"][0]
+    assert (finding["type"], finding["cause"], finding["confidence"]) == ("_softmax", "unknown", "suspect")
+    assert "in actual Softmax_0 (Softmax): other arguments" in finding["why"]
+
+
 def test_weights_that_float16_cannot_hold_in_full_are_no_culprit(tmp_path):
     """Below 6e-5, float16 has fewer digits."""
     weight = DRAWS.standard_normal((6, 300)).astype(np.float32)

@@ -112,6 +112,8 @@ class Origin {
     const std::vector<dump::Slot> outputs = outputs_of(actual_, *partner);
     if (std::ranges::none_of(outputs, [&](const auto& output) { return fingerprint_of(output) == wanted; }))
       return {};
+    // Of a number, the two being equal may be chance.
+    if (std::string numbers = describe_numbers(slot); !numbers.empty()) return {std::move(numbers)};
     const bool is_part = is_part_of(slot, outputs);
     return {name + (is_part ? " is another part of what " + maker + " made"
                             : " was changed in memory after " + maker + " had made it")};

@@ -37,6 +37,16 @@ TEST_F(CompareTest, SaysWhichNumberDiffersThatNoOperatorMade) {
   EXPECT_EQ(compare().first_bad->cause, "input.1 is 0.25 in golden and 0.5 in actual");
 }
 
+TEST_F(CompareTest, TakesNoNumberForThatOfAnOperatorWhichMakesTheSame) {
+  for (const auto& [side, number] : {std::pair(&*golden_, 0.25f), std::pair(&*actual_, 0.5f)})
+    side->tensor("assign.a.input.0", {0.25f})
+        .tensor("assign.a.output.0", {0.25f})
+        .tensor("mul.b.input.0", {1, 2})
+        .tensor("mul.b.input.1", {number})
+        .tensor("mul.b.output.0", {number, 2 * number});
+  EXPECT_EQ(compare().first_bad->cause, "input.1 is 0.25 in golden and 0.5 in actual");
+}
+
 TEST_F(CompareTest, SaysThatAnotherOperatorMadeAnInput) {
   for (const auto& [side, read] : {std::pair(&*golden_, -1.0f), std::pair(&*actual_, 1.0f)})
     side->tensor("add.a.input.0", {1, 2})
