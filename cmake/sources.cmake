@@ -360,6 +360,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/alignment.cc
   compare/runs/collectives.cc
   compare/runs/environment.cc
+  compare/runs/fused_activations.cc
   compare/runs/makers.cc
   compare/runs/one_sided.cc
   compare/runs/origin.cc

@@ -17,6 +17,7 @@
 #include "compare/pairing.h"
 #include "compare/runs/collectives.h"
 #include "compare/runs/environment.h"
+#include "compare/runs/fused_activations.h"
 #include "compare/runs/one_sided.h"
 #include "compare/runs/origin.h"
 #include "compare/runs/producer.h"
@@ -560,6 +561,7 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
              is_across ? pair_across(golden_runs, actual_runs, tails, options.map, options.threads)
                        : Result<Pairing>(sharded ? sharded->pair(tails)
                                                  : pair_operators(golden_runs, actual_runs, tails)));
+  if (!is_across && !sharded) join_fused_activations(golden_runs, actual_runs, pairing.pairs);
   if (quantisation) {
     quantisation->arrange(pairing.pairs, is_across);
     pairing.notes.push_back(quantisation->note());

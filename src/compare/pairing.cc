@@ -291,6 +291,7 @@ std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bo
   const auto place_of = [&](const FrameRuns& part, const std::vector<std::string>& around, std::uint32_t i) {
     const OperatorRun run = part.runs->without_slots(part.first + i);
     Surroundings place;
+    place.name = run.name;
     place.before = neighbour_with_data(*part.runs, part.first, around, i, -1);
     place.after = neighbour_with_data(*part.runs, part.first, around, i, 1);
     if (run.op != nullptr) place.source = model::format_source(*run.op);

@@ -273,6 +273,27 @@ def test_operators_of_functions_in_the_file(run, tmp_path):
     assert np.array_equal(run.output("calls", "y"), np.where(found < 0, found / 2, found))
 
 
+@pytest.mark.parametrize("activation, status", [("Relu", 0), ("Sigmoid", 1)])
+def test_a_saved_optimized_model_is_compared_with_the_original(run, tmp_path, activation, status):
+    """FusedConv bears the name of the Conv and gives what the Relu does."""
+    node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    weights = {"w": (4, 3, 3, 3), "v": (2, 4, 1, 1)}
+    random = np.random.default_rng(0)
+    constants = [numpy_helper.from_array(random.standard_normal(shape).astype("f4"), name) for name, shape in weights.items()]
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
+    last = node("Conv", ["r", "v"], ["y"], "last")
+    fused = node("FusedConv", ["x", "w"], ["r"], "first", domain="com.microsoft", activation=activation)
+    graphs = {"written": [node("Conv", ["x", "w"], ["c"], "first"), node("Relu", ["c"], ["r"], "relu"), last], "optimized": [fused, last]}
+    for name, nodes in graphs.items():
+        graph = onnx.helper.make_graph(nodes, "g", [value("x", 1, [1, 3, 8, 8])], [value("y", 1, [1, 2, 6, 6])], constants)
+        onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), str(tmp_path / f"{name}.onnx"))
+        run.run(tmp_path / f"{name}.onnx", "--random", 1, settings={"path": str(run.directory / name)})
+    for pair in (("written", "optimized"), ("optimized", "written")):
+        done = subprocess.run([OPDUMP, "compare", *pair], cwd=run.directory, capture_output=True, text=True)
+        assert done.returncode == status, done.stdout
+        assert ("first bad operator: " + ("relu" if pair[0] == "written" else "first") in done.stdout) == bool(status), done.stdout
+
+
 @pytest.fixture(params=[20, 24])
 def blocks(tmp_path, request):
     """What ONNX Runtime executes with channels in blocks: 20 of them fill no whole number of these."""

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "math/stats/stats.h"
@@ -75,6 +77,16 @@ void join_reordered(const std::vector<Surroundings>& a, const std::vector<Surrou
   }
 }
 
+using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
+
+Pairs pair_names(const std::vector<Surroundings>& a, const std::vector<Surroundings>& b) {
+  Pairs pairs;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (const auto found = std::ranges::find(b, a[i].name, &Surroundings::name); found != b.end())
+      pairs.emplace_back(i, static_cast<std::size_t>(found - b.begin()));
+  return pairs;
+}
+
 }  // namespace
 
 double sample_norm(const dump::Slot& slot) {
@@ -113,6 +125,12 @@ std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroun
       here == best[(i + 1) * width + j] ? ++i : ++j;
   }
   join_reordered(a, b, pairs);
+  const auto likeness_of = [&](const Pairs& all) {
+    return std::transform_reduce(all.begin(), all.end(), 0, std::plus<>(),
+                                 [&](const auto& pair) { return likeness(a[pair.first], b[pair.second]); });
+  };
+  Pairs names = pair_names(a, b);
+  if (names.size() == std::min(a.size(), b.size()) && likeness_of(names) > likeness_of(pairs)) return names;
   return pairs;
 }
 

@@ -11,10 +11,12 @@
 
 namespace opdump::compare {
 
-// What is around an operator in the order of execution, its shapes, and what its tensors begin with.
+// What is around an operator in the order of execution, its name, its shapes, and what its tensors begin
+// with.
 struct Surroundings {
   std::string before, after, shapes, source;
-  std::vector<double> norms;  // of its slots: sample_norm(); may be empty
+  std::vector<double> norms = {};  // of its slots: sample_norm(); may be empty
+  std::string name = {};
 };
 
 // The L2 norm of the first elements of a tensor; NaN if there is none at hand.
@@ -30,7 +32,8 @@ std::string neighbour_with_data(const dump::Runs& runs, std::size_t first,
 inline constexpr std::size_t kMaxAlignment = 1 << 20;
 
 // Pairs of a longest alignment whose likeness is largest, in order: the first number is of `a`. Those whose
-// tensors say that operators ran in another order are exchanged.
+// tensors say that operators ran in another order are exchanged. Pairs of equal names, where each of one side
+// has one, if these are more alike: an optimised graph has operators of the same names in another order.
 std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroundings>& a,
                                                        const std::vector<Surroundings>& b);
 

@@ -35,5 +35,19 @@ TEST(Alignment, OfTwoCallsThatAreAlikeTheOneWithTheSameTensorsCounts) {
   EXPECT_THAT(align({place({4, 5})}, {place({4, 5}), place({4, 5.001})}), ElementsAre(Pair(0, 0)));
 }
 
+TEST(Alignment, EqualNamesCountWhereTheyExplainMore) {
+  std::vector<Surroundings> golden, actual;
+  for (const auto& [name, norm] :
+       {std::pair("slice", 1.0), std::pair("slice_1", 2.0), std::pair("slice_2", 3.0)}) {
+    golden.push_back(place({norm}));
+    golden.back().name = name;
+  }
+  actual = {golden[2], golden[0]};
+  EXPECT_THAT(align(golden, actual), ElementsAre(Pair(0, 1), Pair(2, 0)));
+  actual = {golden[0], golden[1]};  // the last one is absent, or, by the tensors, the first
+  for (std::size_t i : {0, 1}) actual[i].norms = golden[i + 1].norms;
+  EXPECT_THAT(align(golden, actual), ElementsAre(Pair(1, 0), Pair(2, 1)));
+}
+
 }  // namespace
 }  // namespace opdump::compare

@@ -20,7 +20,6 @@ namespace {
 using dump::Slot;
 using dump::StoredTensor;
 
-constexpr std::uint32_t kNone = OperatorPair::kNone;
 constexpr std::string_view kInteger = "_quant", kScaled = "_quant_output_scale_mul", kBias = "_Add",
                            kProduct = "_MatMul_quant";
 
@@ -63,7 +62,7 @@ std::uint32_t result_scale_of(const dump::OperatorRun& run) {
     const Slot* const slot = find_slot(run.slots, model::Side::input, index);
     if (slot == nullptr || !is_byte(slot->dtype)) return run.type == "QGemm" ? index + 1 : index;
   }
-  return kNone;
+  return OperatorPair::kNone;
 }
 
 // Of a tensor that has its scale and its zero beside it in an operator, or of what the operator makes.
@@ -150,7 +149,7 @@ void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {
   std::map<Place, std::size_t> whole, quantised;  // without a partner
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (pairs[i].is_whole()) continue;
-    const bool is_whole = whole_of(pairs[i]) != kNone;
+    const bool is_whole = whole_of(pairs[i]) != OperatorPair::kNone;
     const dump::OperatorRun run = is_whole ? whole_.without_slots(whole_of(pairs[i]))
                                            : quantised_.without_slots(quantised_of(pairs[i]));
     (is_whole ? whole : quantised).emplace(place_of(run, operator_name(run)), i);
@@ -203,7 +202,7 @@ void QuantisedIntegers::join_followers(std::vector<OperatorPair>& pairs,
       if (slot.side == model::Side::output && slot.index == 0)
         if (const auto content = content_of(slot)) results.emplace(*content, i);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (is_gone[i] || pairs[i].is_whole() || index_of(pairs[i]) == kNone) continue;
+    if (is_gone[i] || pairs[i].is_whole() || index_of(pairs[i]) == OperatorPair::kNone) continue;
     const dump::OperatorRun run = runs[index_of(pairs[i])];
     if (!belongs_to_the_one_before(run, is_whole)) continue;
     const Slot* const input = find_slot(run.slots, model::Side::input, 0);
@@ -212,7 +211,7 @@ void QuantisedIntegers::join_followers(std::vector<OperatorPair>& pairs,
     if (before == results.end()) continue;
     OperatorPair& pair = pairs[before->second];
     std::uint32_t& first = is_of_golden ? pair.golden_first : pair.actual_first;
-    if (first == kNone) first = index_of(pair);
+    if (first == OperatorPair::kNone) first = index_of(pair);
     index_of(pair) = index_of(pairs[i]);
     is_gone[i] = true;
     results.erase(before);
