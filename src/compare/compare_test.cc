@@ -384,6 +384,21 @@ TEST_F(CompareTest, TakesTheStepsOfAQuantisedModelForRounding) {
   EXPECT_THAT(comparison.notes, ::testing::Contains(HasSubstr("actual is quantised")));
 }
 
+TEST_F(CompareTest, WhatStandsForSeveralOperatorsIsComparedByItsResult) {
+  fill_float(*golden_);
+  fill_quantised(*actual_, {1, 0, 3.5F});
+  actual_->tensor("QuantizeLinear.q.input.0", {1.2F, 0, 3.6F});
+  actual_->tensor("Clip.x.input.0", {1.2F, -1.2F, 3.6F}).tensor("Clip.x.output.0", {1.2F, 0, 3.6F});
+  EXPECT_EQ(compare().outcome, Answer::same);
+}
+
+TEST_F(CompareTest, WhatAddsFirstReadsTheTerms) {
+  golden_->tensor("LayerNormalization.n.input.0", {3, 5}).tensor("LayerNormalization.n.output.0", {-1, 1});
+  actual_->tensor("SkipLayerNormalization.n.input.0", {1, 1})
+      .tensor("SkipLayerNormalization.n.output.0", {-1, 1});
+  EXPECT_EQ(compare().outcome, Answer::same);
+}
+
 TEST_F(CompareTest, FindsAWrongScaleWhereItIsApplied) {
   fill_float(*golden_);
   fill_quantised(*actual_, {1, 0, -2});

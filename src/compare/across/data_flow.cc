@@ -106,8 +106,10 @@ void DataFlow::join_biases() {
   // MindSpore passes options as inputs of one element.
   const auto is_data = [](const FlowOperand& input) { return input.count > 1; };
   for (std::uint32_t i = 0; i < size(); ++i) {
-    const FlowNode& add = nodes_[i];
-    if (add.kind.name != "add" || add.outputs.empty() || std::ranges::count_if(add.inputs, is_data) != 2)
+    const FlowNode& add = nodes_[i];  // or ONNX Runtime's BiasGelu, which adds, too
+    const OperatorKind kind = add.kind;
+    if ((kind.name != "add" && kind.name != "gelu") || add.outputs.empty() ||
+        std::ranges::count_if(add.inputs, is_data) != 2)
       continue;
     for (const std::size_t side : {0, 1}) {
       const std::uint32_t product = add.inputs[side].producer;
@@ -117,10 +119,12 @@ void DataFlow::join_biases() {
           add.inputs[side].count != add.outputs[0].count)
         continue;
       const FlowNode& before = nodes_[product];
-      if ((before.kind.name != "linear" && before.kind.name != "conv") || before.path != add.path ||
+      if ((before.kind.name != "linear" && before.kind.name != "conv") ||
+          (kind.name == "add" && before.path != add.path) ||
           std::ranges::count_if(before.inputs, is_data) != 2)
         continue;
       join(product, i);
+      if (kind.name == "gelu") nodes_[i].kind = kind;
       break;
     }
   }

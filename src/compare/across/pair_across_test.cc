@@ -118,6 +118,14 @@ TEST_F(CrossFramework, EqualValuesWhateverTheNameAndTheOrderOfElements) {
   EXPECT_THAT(pair(), ElementsAre("Default/a-A/mul-op0=/y/Div values", "Default/b-B/erf-op0=/x/Erf values"));
 }
 
+TEST_F(CrossFramework, AnActivationThatAddsTheBiasIsOneWithItsProduct) {
+  golden_.op("Default/addmm-op0", "addmm", {values(9), values(1), values(90, 64)}, values(2))
+      .op("Default/gelu-op0", "gelu", {values(2)}, values(3));
+  actual_.op("/f/MatMul", "MatMul", {values(1), values(90, 64)}, values(12))
+      .op("BiasGelu", "BiasGelu", {values(12), values(9, 4)}, values(3));
+  EXPECT_THAT(pair(), ElementsAre("Default/gelu-op0=BiasGelu values"));
+}
+
 TEST_F(CrossFramework, WeightsWhereValuesDiffer) {
   golden_.op("Default/addmm-op0", "addmm", {values(1), values(90, 64)}, values(2))
       .op("Default/addmm-op1", "addmm", {values(2), values(91, 64)}, values(3));

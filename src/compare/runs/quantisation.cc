@@ -219,14 +219,19 @@ void excuse_quantisation(OperatorComparison& op) {
     if (side_of(slot) == model::Side::input && slot.metrics)
       most = std::max(
           most, kGrowth * std::max(slot.metrics->relative_l2, is_exponential ? slot.metrics->max_abs : 0));
-  bool are_inputs_explained = true, are_outputs_explained = true, differs = false;
-  for (const SlotComparison& slot : op.slots) {
-    if (!is_difference(slot)) continue;
-    differs = true;
-    (side_of(slot) == model::Side::input ? are_inputs_explained : are_outputs_explained) &=
-        is_explained(slot, most);
-  }
-  if (!differs || !are_inputs_explained) return;
+  const auto are_explained = [&](model::Side side) {
+    return std::ranges::all_of(op.slots, [&](const SlotComparison& slot) {
+      return side_of(slot) != side || !is_difference(slot) || is_explained(slot, most);
+    });
+  };
+  const bool are_inputs_explained = are_explained(model::Side::input);
+  // What a dequantisation stands for may be several operators: then only its result counts, in steps.
+  if (!are_inputs_explained) most = 0;
+  const bool stands_in =
+      op.golden && op.actual && dequantises(op.golden->type) != dequantises(op.actual->type);
+  const bool are_outputs_explained = are_explained(model::Side::output);
+  if (!are_inputs_explained && !(stands_in && are_outputs_explained)) return;
+  if (std::ranges::none_of(op.slots, is_difference)) return;
   for (SlotComparison& slot : op.slots) {
     if (!is_difference(slot)) continue;
     if (side_of(slot) == model::Side::input || are_outputs_explained)
