@@ -354,7 +354,8 @@ void Observer::begin_call(const OperatorKind& kind, c10::ArrayRef<c10::IValue> a
                              : kind.arguments[i].out       ? "out= argument"
                              : kind.arguments[i].written && collectives_.await_write_to(arguments[i])
                                  ? "not complete before the wait"
-                                 : nullptr);
+                             : kind.arguments[i].overwritten ? "only written to"
+                                                             : nullptr);
   execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
   if (inputs.saw_capture())
     opdump_report_unseen(session_, "what is captured into a graph of the device",

@@ -20,6 +20,15 @@ bool writes_undeclared(std::string_view type, std::string_view argument) {
   return argument == "noise" && type.starts_with("rrelu_with_noise");
 }
 
+// Writes to all of its first argument, or to a copy of it, and does not read it.
+bool overwrites(std::string_view type) {
+  constexpr std::array<std::string_view, 16> kTypes = {
+      "copy_",        "fill_",   "zero_",          "normal_",       "uniform_", "log_normal_",
+      "exponential_", "cauchy_", "geometric_",     "random_",       "copy",     "bernoulli_",
+      "fill",         "zero",    "_foreach_copy_", "_foreach_zero_"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
 // Collectives declare nothing. All of them write to their first argument and to no other; those that do not
 // take it for an input, too, are left with `out`.
 void describe_collective(std::string_view type, OperatorKind& kind) {
@@ -91,6 +100,7 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
     kind.writes = kind.writes || a.written;
     kind.arguments.push_back(a);
   }
+  if (trusted && overwrites(type)) kind.arguments[0].overwritten = true;
   kind.random = op.hasTag(at::Tag::nondeterministic_seeded) ||
                 std::ranges::any_of(schema.arguments(), [](const c10::Argument& argument) {
                   return argument.name() == "generator";

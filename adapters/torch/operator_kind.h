@@ -27,6 +27,7 @@ struct OperatorKind {
     c10::TypeKind type = c10::TypeKind::AnyType;  // of its value, or of the items of a list
     bool written = false;
     bool out = false;              // only written to: its value before the call means nothing
+    bool overwritten = false;      // as out, and its shape is that of the result
     bool is_extra_output = false;  // written to, and not what the operator returns
   };
   std::vector<Argument> arguments;

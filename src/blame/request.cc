@@ -37,7 +37,9 @@ Result<json> place_of(const dump::Slot& slot) {
   if (slot.shape) place["shape"] = slot.shape->dims();
   if (slot.file.empty()) {
     const bool has_no_bytes = slot.shape && model::element_count(*slot.shape) == 0u;
-    if (has_no_bytes || (slot.undumped_reason == "uninitialised" && slot.shape)) return place;
+    const bool says_nothing =
+        slot.undumped_reason == "uninitialised" || slot.undumped_reason == "only written to";
+    if (has_no_bytes || (says_nothing && slot.shape)) return place;
     return Error(Code::unsupported, "the dump has only statistics of its tensors");
   }
   place["file"] = slot.file;

@@ -66,8 +66,10 @@ TEST(Request, SaysWhatTheDumpLacks) {
   run = make_run();
   run.slots[0].file.clear();
   EXPECT_EQ(reason(run), "the dump has only statistics of its tensors");
-  run.slots[0].undumped_reason = "uninitialised";  // what it reads means nothing
-  EXPECT_EQ(reason(run), "none");
+  for (const char* meaningless : {"uninitialised", "only written to"}) {
+    run.slots[0].undumped_reason = meaningless;
+    EXPECT_EQ(reason(run), "none");
+  }
   run.slots[0].undumped_reason = "empty";
   run.slots[0].shape = model::Shape{0};  // nor does it have bytes
   EXPECT_EQ(reason(run), "none");

@@ -157,6 +157,10 @@ UNWRITTEN = """
     resized.storage().resize_(0)
     resized.storage().resize_(50)
     resized.fill_(1)
+    rows = torch.empty(3, 4)
+    rows[0].normal_()
+    rows[1] = torch.randn(4)
+    rows[2].fill_(1)
     print("done")
 """
 
