@@ -118,6 +118,11 @@ void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
 }
 
 void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_tensor& operand) {
+  if (tensor.unsafeGetTensorImpl()
+          ->has_symbolic_sizes_strides()) {  // a question would fix the symbols to numbers
+    operand.undumped = "symbolic shape";
+    return;
+  }
   const char* obstacle = find_obstacle(tensor);
   operand.undumped = undumped ? undumped : obstacle;
   operand.dtype = to_dtype(tensor.scalar_type());

@@ -34,6 +34,7 @@ def install(only_executions: bool) -> None:
     if not only_executions and _has_compiled():
         hooks.report_unseen("code that was compiled before", "torch.compile had compiled functions before the first recording of this process")
     call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
+    call_after("torch.fx.experimental.proxy_tensor", _pause_snapshots)
     call_after("torch._dynamo.callback", _pause_compilers)
     call_after("torch.export._trace", _pause_export)
     call_after("torch._dynamo.compiled_autograd", _pause_captures)
@@ -50,6 +51,13 @@ def _pause_fake_tensors() -> None:
     mode = sys.modules["torch._subclasses.fake_tensor"].FakeTensorMode
     for name in ("__torch_dispatch__", "from_tensor"):
         setattr(mode, name, unrecorded(getattr(mode, name)))
+
+
+def _pause_snapshots() -> None:
+    """What `make_fx` keeps of fake tensors: torch copies them without the mode's __torch_dispatch__."""
+    tracer = sys.modules["torch.fx.experimental.proxy_tensor"]
+    if hasattr(tracer, "snapshot_fake"):
+        tracer.snapshot_fake = unrecorded(tracer.snapshot_fake)
 
 
 def _pause_compilers() -> None:
