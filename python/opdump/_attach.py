@@ -22,7 +22,7 @@ from opdump import _loader, _notebook, _shards, _stderr
 from opdump._frames import leave_no_frame, uncaught_exception
 from opdump._imports import call_after
 from opdump._stderr import print_line
-from opdump._unrecorded import uncompiled
+from opdump._unrecorded import out_of_sight, uncompiled
 
 # Functions that expose the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
@@ -36,6 +36,7 @@ _spawning = False  # this process is one that multiprocessing still builds, and 
 _worker_name: str | None = None  # if this process is a loader's worker
 _model_named = False
 _root_names: dict[str, int] = {}
+_roots: weakref.WeakKeyDictionary[torch.nn.Module, tuple[str, int]] = weakref.WeakKeyDictionary()
 _flags: weakref.WeakKeyDictionary[torch.nn.Module, bool] = weakref.WeakKeyDictionary()  # set_dump() by module
 _name_flags: dict[str, bool] = {}  # and by name
 _naming_calls: weakref.WeakKeyDictionary[torch.nn.Module, int] = weakref.WeakKeyDictionary()  # by model, so far
@@ -50,31 +51,46 @@ def _is_never_compiling() -> bool:
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _is_never_compiling)
 
 
+def _own_module(module: torch.nn.Module) -> torch.nn.Module:
+    """The program's module in that of torch.compile."""
+    return getattr(module, "_orig_mod", module)
+
+
+@out_of_sight
 def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None:
-    """The path from `ancestor` to `module`: "features-Sequential/6-Conv2d", or None."""
+    """The path from `ancestor` to `module`: "features-Sequential/6-Conv2d", or None. The same with torch.compile and without."""
     for name, found in ancestor.named_modules():
         if found is module and name:
             parts, at = [], ancestor
             for part in name.split("."):
                 at = at._modules[part]
-                parts.append(f"{part}-{type(at).__name__}")
+                if part != "_orig_mod":
+                    parts.append(f"{part}-{type(_own_module(at)).__name__}")
             return "/".join(parts)
     return None
 
 
+@out_of_sight
 def _name_root(module: torch.nn.Module) -> tuple[str, int]:
     """The name of an outermost module: "" for the model (the first one with children), else its class. Also returns its
     rank as a candidate for the model."""
     global _model_named
+    module = _own_module(module)
+    if module in _roots:  # which was called compiled, and now as it is
+        return _roots[module]
     rank = 2 if next(module.children(), None) is not None else 1 if next(module.parameters(), None) is not None else 0
-    if not _model_named and rank == 2:
+    name = ""
+    if _model_named or rank < 2:
+        name = type(module).__name__
+        number = _root_names[name] = _root_names.get(name, -1) + 1
+        name = f"{name}_{number}" if number else name
+    else:
         _model_named = True
-        return "", rank
-    name = type(module).__name__
-    number = _root_names[name] = _root_names.get(name, -1) + 1
-    return (f"{name}_{number}" if number else name), rank
+    _roots[module] = name, rank
+    return name, rank
 
 
+@out_of_sight
 def _steps_optimizer() -> bool:
     """Whether there is an optimizer and a function of the program on the call stack mentions its step()."""
     if not _optimizers:
@@ -101,6 +117,7 @@ def _tell_calls(call):
     the class and restores it, others read its signature."""
     enter, leave = hooks.enter_module, hooks.leave_module
 
+    @uncompiled  # by itself: where a compiler gives up in the module, the call would be compiled without its name
     @functools.wraps(call)
     def __call__(self, *args, **kwargs):
         if is_compiling():
@@ -140,6 +157,7 @@ def _report_backward(function):
     return reported
 
 
+@out_of_sight
 def _name_tensors(model: torch.nn.Module, args: tuple, kwargs: dict) -> None:
     """Registers the program's names of the model's weights and of the inputs of this call."""
     with _nothing_reaches_the_program("names of inputs and weights"):
@@ -438,6 +456,7 @@ def _forget() -> None:
     global _model_named, _last_failure
     _model_named = False
     _root_names.clear()
+    _roots.clear()
     _naming_calls.clear()
     _loader.forget()
     _last_failure = uncaught_exception()

@@ -31,6 +31,31 @@ def leave_to_python() -> None:
         skip(_in_place_of_torch.pop())
 
 
+uncompiled(leave_no_frame)
+
+try:
+    from torch._C._dynamo.eval_frame import set_eval_frame as _set_compiler
+except ImportError:  # torch 1.13 has none
+    _set_compiler = None
+
+
+def out_of_sight(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Functions of ours that run between two compiled parts of a module: a compiler that waits there would compile them, too."""
+    if _set_compiler is None:
+        return function
+
+    @uncompiled
+    @functools.wraps(function)
+    def run(*args: Any) -> Any:
+        compiler = _set_compiler(None)
+        try:
+            return function(*args)
+        finally:
+            _set_compiler(compiler)
+
+    return run
+
+
 def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
     @uncompiled
     @functools.wraps(function)

@@ -58,6 +58,17 @@ def test_a_compiled_model_has_the_names_of_an_eager_one(tmp_path):
     assert "match" in verdicts and verdicts <= {"match", "skipped", "extra", "missing"}
 
 
+def test_names_survive_a_break_inside_of_a_module(tmp_path):
+    require_torch(PROGRAMS / "inner_break.py")
+    record(tmp_path, "inner_break", "eager", dump="eager")
+    record(tmp_path, "inner_break", dump="compiled")
+    eager, compiled = ({name for name, kind, *_ in operators(tmp_path, dump) if kind in ("addmm", "relu", "add", "tanh")}
+                       for dump in ("eager", "compiled"))
+    assert "Default/layers-ModuleList/1-Block/second-Linear/addmm-op0" in eager
+    assert "Default/Net/head-Sequential/1-Tanh/tanh-op0" in eager
+    assert eager == compiled
+
+
 def test_it_is_said_once_that_other_kernels_run(tmp_path):
     sentence = "opdump: what torch.compile compiled runs operator by operator"
     assert record(tmp_path, "compile", dump="default").stderr.count(sentence) == 1
