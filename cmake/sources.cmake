@@ -333,6 +333,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/across/tensor_layout.cc
   compare/across/tensor_print.cc
   compare/arguments.cc
+  compare/choices/choice.cc
+  compare/choices/flips.cc
   compare/compare.cc
   compare/conditioning.cc
   compare/content.cc
@@ -381,6 +383,7 @@ set(OPDUMP_TESTS_compare
   compare/across/operator_kind_test.cc
   compare/across/pair_across_test.cc
   compare/across/tensor_layout_test.cc
+  compare/choices/choice_test.cc
   compare/compare_test.cc
   compare/conditioning_test.cc
   compare/content_test.cc

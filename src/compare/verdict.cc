@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "compare/across/operator_kind.h"
 #include "compare/arguments.h"
+#include "compare/choices/choice.h"
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -93,6 +94,8 @@ bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
 constexpr double kGain = 32, kDivisionGain = 1e5;
 // The same of inputs that differ by much already.
 constexpr double kAmplifiedGain = 4;
+// The distance of tensors of which each run has other rows, or other places.
+constexpr double kUnrelated = 1.5;
 constexpr std::size_t kMostOpen = 4096;  // operators that may be another way to compute the same
 // What hardly exceeds its inputs was not made here: it may exceed the largest rounding, too, up to so many
 // times. Of runs in two precisions, it may be kAmplifiedGain times its inputs: those of attention's backward
@@ -148,6 +151,22 @@ std::optional<bool> is_amplified(const OperatorComparison& op) {
   if (!op.shards.empty()) return std::nullopt;
   const auto golden = is_computed_right(*op.golden), actual = is_computed_right(*op.actual);
   return golden && actual ? std::optional(*golden && *actual) : std::nullopt;
+}
+
+// Whether a distance says how much two tensors differ: they have the same rows, and numbers that are no
+// places.
+bool has_distance(const SlotComparison& slot) {
+  return slot.metrics && slot.golden != nullptr && model::is_floating(slot.golden->dtype);
+}
+
+// Did both runs choose other places, and right, each of its own numbers?
+bool chooses_otherwise(const OperatorComparison& op) {
+  const auto is_other_place = [](const SlotComparison& slot) {
+    return side_of(slot) == model::Side::output && slot.metrics && is_difference(slot.verdict) &&
+           !has_distance(slot);
+  };
+  return op.shards.empty() && std::ranges::any_of(op.slots, is_other_place) &&
+         chooses_right(*op.golden) == true && chooses_right(*op.actual) == true;
 }
 
 // Where a framework computes at once what the other one takes several operators for, which round in between.
@@ -289,6 +308,7 @@ bool Judge::excuse_rounding(OperatorComparison& op) {
       op.cause.empty() && (op.verdict == Verdict::own_error || op.verdict == Verdict::inherited ||
                            op.verdict == Verdict::input_differs);
   double input = 0, output = 0, fresh_input = 0;  // the last one of inputs that are not known
+  double flipped_input = 0;
   bool is_small = true, is_small_input = true, has_cancelled = false, has_amplified = false;
   if (op.other_rank) {
     input = fresh_input = op.other_rank->relative_l2;
@@ -305,6 +325,10 @@ bool Judge::excuse_rounding(OperatorComparison& op) {
   for (const SlotComparison& slot : op.slots) {  // inputs first
     const bool is_output = side_of(slot) == model::Side::output;
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
+    if (!is_output && is_open && is_difference(slot.verdict) && flips_.contain(op, slot)) {
+      flipped_input = std::max(flipped_input, has_distance(slot) ? distance : kUnrelated);
+      continue;
+    }
     const bool is_cancelled = !is_output && cancelled_.contain(op, slot);
     const bool is_known = is_cancelled || (!is_output && amplified_.contain(op, slot));
     has_cancelled |= is_cancelled;
@@ -315,6 +339,15 @@ bool Judge::excuse_rounding(OperatorComparison& op) {
     const bool is_fine =
         slot.metrics && distance <= limit_of(slot) && (is_output || distance <= kGain * noise_);
     (is_output ? is_small : is_small_input) &= is_fine;
+  }
+  const auto is_flipped = [&](const SlotComparison& slot) {
+    return side_of(slot) != model::Side::output || !is_difference(slot.verdict) || !has_distance(slot) ||
+           slot.metrics->relative_l2 <= std::max(limit_of(slot), kAmplifiedGain * flipped_input);
+  };
+  if (is_open && is_small_input && std::ranges::all_of(op.slots, is_flipped) &&
+      (flipped_input > 0 ? is_amplified(op).value_or(true) : chooses_otherwise(op))) {
+    excuse_flip(op, flipped_input == 0);
+    return true;
   }
   const bool has_known = has_cancelled || has_amplified, may_divide = divides(op.run().type);
   const double gain = may_divide ? kDivisionGain : has_amplified && !has_cancelled ? kAmplifiedGain : kGain;
@@ -346,6 +379,21 @@ bool Judge::excuse_rounding(OperatorComparison& op) {
       limit_ = std::max(limit_, largest_rounding(slot, has_types_));
   if (is_excused) passed_on_ = std::max(passed_on_, output);
   return is_small_input;
+}
+
+// `chooses`: it made the choice, and does not only read what follows from one.
+void Judge::excuse_flip(OperatorComparison& op, bool chooses) {
+  for (SlotComparison& slot : op.slots) {
+    if (!is_difference(slot.verdict)) continue;
+    slot.verdict = Verdict::rounding;
+    if (side_of(slot) != model::Side::output) continue;
+    flips_.add(op, slot);
+    if (!chooses || has_distance(slot) || !slot.metrics) continue;
+    if (flip_count_ == 0)
+      first_flip_ = one_line(operator_name(op.run())) + " in step " + std::to_string(op.run().step);
+    flip_count_ += slot.metrics->mismatch_count;
+  }
+  op.verdict = Verdict::rounding;
 }
 
 void Judge::count(const OperatorComparison& op) {
@@ -473,6 +521,11 @@ void Judge::conclude(Comparison& comparison) {
   so_far_.before_first_bad = first_bad_.before;
   so_far_.view_before_first_bad = std::move(first_bad_.view);
   if (gains_) conclude_gains();
+  if (flip_count_ > 0 && !so_far_.first_bad)
+    so_far_.notes.push_back(counted(flip_count_, "choice") +
+                            " between numbers that are equal within rounding " +
+                            (flip_count_ == 1 ? "is another" : "are others") + " (first " + first_flip_ +
+                            "): what follows from that is no difference");
   comparison = std::move(so_far_);
   if (comparison.coverage.compared_slots == 0 && !measured_difference_)
     comparison.outcome = Answer::nothing_compared;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/choices/flips.h"
 #include "compare/comparison.h"
 #include "compare/conditioning.h"
 #include "compare/equivalence.h"
@@ -83,6 +84,7 @@ class Judge {
   void find_cause(OperatorComparison& op) const;
   // Returns whether the inputs differ by no more than rounding.
   bool excuse_rounding(OperatorComparison& op);
+  void excuse_flip(OperatorComparison& op, bool chooses);
   void count(const OperatorComparison& op);
   void conclude_gains();
   void count_slots(const OperatorComparison& op);
@@ -95,6 +97,9 @@ class Judge {
   bool measured_difference_ = false, open_question_ = false;
   CancelledTensors cancelled_;
   CancelledTensors amplified_;  // outputs of masks and divisions, and what follows from them
+  Flips flips_;
+  std::uint64_t flip_count_ = 0;
+  std::string first_flip_;
   double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
   // The largest one that may be made: what bfloat16 has rounded stays as coarse when it is float32.
   double limit_ = 0;
