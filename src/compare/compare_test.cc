@@ -94,6 +94,18 @@ TEST_F(CompareTest, SmallTensorsAreComparedAsSharplyAsLargeOnes) {
   EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:own_error"));
 }
 
+TEST_F(CompareTest, AMaskHidesNoOtherScores) {
+  const std::pair<std::string, float> fillers[] = {{"a", -1e9F}, {"b", -std::numeric_limits<float>::max()}};
+  for (const auto& [name, filler] : fillers) {
+    golden_->tensor("add." + name + ".output.0", {filler, 1, filler, 2, filler});
+    actual_->tensor("add." + name + ".output.0", {filler, 1, filler, 2.01F, filler});
+  }
+  compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:own_error", "b:own_error"));
+  for (const auto& [name, filler] : fillers)
+    EXPECT_GT(slot(name, model::Side::output).metrics->relative_l2, 1e-3);
+}
+
 TEST_F(CompareTest, TheCoarserTypeSetsTheTolerance) {
   const double third = 1.0 / 3;
   std::string data(8, '\0');

@@ -1,8 +1,11 @@
 #include "compare/measure_pair.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
+
+#include "math/stats/stats.h"
 
 namespace opdump::compare {
 namespace {
@@ -16,6 +19,31 @@ bool is_number(model::DType dtype) {
 std::optional<double> root_mean_square(const math::Metrics& metrics) {
   if (!(metrics.relative_l2 > 0) || !std::isfinite(metrics.rmse)) return std::nullopt;
   return metrics.rmse / metrics.relative_l2;  // 0 if golden is all zero
+}
+
+// A mask fills scores with a number that stands for minus infinity, and that hides all others in a norm.
+constexpr double kLeastScale = 10, kFarBeyond = 1e3;
+
+std::optional<double> lowest(const model::TensorView& tensor) {
+  if (!is_number(tensor.dtype) || !math::has_statistics(tensor.dtype)) return std::nullopt;
+  return math::finish(math::partial_stats(tensor, {.extremes = true})).min;
+}
+
+// The metrics without the elements that a mask has filled in both runs; nothing if there are no such.
+std::optional<math::Metrics> measure_unmasked(const model::TensorView& actual,
+                                              const model::TensorView& golden, math::Tolerance& tolerance,
+                                              double scale, unsigned threads) {
+  const auto filler = scale >= kLeastScale ? lowest(golden) : std::nullopt;
+  if (!filler || !(*filler < -kFarBeyond)) return std::nullopt;
+  math::Tolerance unmasked = tolerance;
+  unmasked.filler = *filler;
+  const auto metrics = math::compare_tensors(actual, golden, unmasked, threads);
+  const auto others = metrics ? root_mean_square(*metrics) : std::nullopt;
+  if (!others || *others * kFarBeyond > -*filler) return std::nullopt;
+  const double filled = (scale / *filler) * (scale / *filler) * static_cast<double>(metrics->count);
+  if (filled < 1.5) return std::nullopt;  // one large number
+  tolerance = unmasked;
+  return *metrics;
 }
 
 }  // namespace
@@ -34,8 +62,13 @@ model::DType coarser_dtype(model::DType golden, model::DType actual) {
 Result<math::Metrics> measure_pair(const model::TensorView& actual, const model::TensorView& golden,
                                    model::DType dtype, const CompareOptions& options, unsigned threads) {
   math::Tolerance tolerance = tolerance_of(dtype, options);
-  OPDUMP_TRY(const math::Metrics metrics, math::compare_tensors(actual, golden, tolerance, threads));
-  const auto scale = root_mean_square(metrics);
+  OPDUMP_TRY(math::Metrics metrics, math::compare_tensors(actual, golden, tolerance, threads));
+  auto scale = root_mean_square(metrics);
+  if (scale)
+    if (const auto unmasked = measure_unmasked(actual, golden, tolerance, *scale, threads)) {
+      metrics = *unmasked;
+      scale = root_mean_square(metrics);
+    }
   if (options.atol || !scale || tolerance.atol == 0) return metrics;
   tolerance.atol *= *scale;
   return math::compare_tensors(actual, golden, tolerance, threads);

@@ -18,15 +18,15 @@ namespace {
 
 constexpr std::uint64_t kMostElements = 1 << 24;
 
-struct Choice {
+struct ChoosingKind {
   std::string_view type;
   bool has_values = false;  // its first output; the places are the second one then
   bool is_pool = false;     // places are those of a plane of two axes
   bool is_least = false;    // of the smallest numbers, if no argument says so
 };
 
-const Choice* find_choice(std::string_view type) {
-  static const Choice kKnown[] = {
+const ChoosingKind* find_choice(std::string_view type) {
+  static const ChoosingKind kKnown[] = {
       {.type = "topk", .has_values = true},
       {.type = "sort", .has_values = true, .is_least = true},
       {.type = "max", .has_values = true},
@@ -36,16 +36,17 @@ const Choice* find_choice(std::string_view type) {
       {.type = "max_pool2d_with_indices", .has_values = true, .is_pool = true},
       {.type = "adaptive_max_pool2d", .has_values = true, .is_pool = true},
   };
-  const auto found = std::ranges::find(kKnown, type, &Choice::type);
+  const auto found = std::ranges::find(kKnown, type, &ChoosingKind::type);
   return found == std::end(kKnown) ? nullptr : &*found;
 }
 
-struct Numbers {
+struct ChoiceTensor {
   std::vector<std::int64_t> dims;
   std::vector<double> values;
 };
 
-std::optional<Numbers> read_numbers(const dump::OperatorRun& run, model::Side side, std::uint32_t index) {
+std::optional<ChoiceTensor> read_numbers(const dump::OperatorRun& run, model::Side side,
+                                         std::uint32_t index) {
   const auto slot = std::ranges::find_if(
       run.slots, [&](const dump::Slot& s) { return s.side == side && s.index == index && !s.file.empty(); });
   if (slot == run.slots.end()) return std::nullopt;
@@ -55,7 +56,7 @@ std::optional<Numbers> read_numbers(const dump::OperatorRun& run, model::Side si
   const std::uint64_t count = view.element_count();
   if (count > kMostElements || !view.is_contiguous() || !math::has_statistics(view.dtype))
     return std::nullopt;
-  Numbers numbers{{view.shape.dims().begin(), view.shape.dims().end()}, std::vector<double>(count)};
+  ChoiceTensor numbers{{view.shape.dims().begin(), view.shape.dims().end()}, std::vector<double>(count)};
   math::convert_elements(view.dtype, view.data, numbers.values.data(), count);
   return numbers;
 }
@@ -67,23 +68,24 @@ std::size_t product(const std::vector<std::int64_t>& dims, std::size_t first, st
 }
 
 // How a tensor falls into lines of numbers among which the operator chooses.
-struct Lines {
+struct ChoiceLines {
   std::size_t outer = 1, length = 1, inner = 1;
 };
 
-std::optional<Lines> lines_of(const std::vector<std::int64_t>& dims, const Choice& choice,
-                              const nlohmann::ordered_json& arguments) {
+std::optional<ChoiceLines> lines_of(const std::vector<std::int64_t>& dims, const ChoosingKind& choice,
+                                    const nlohmann::ordered_json& arguments) {
   const std::size_t rank = dims.size();
   if (choice.is_pool) {
     if (rank < 2) return std::nullopt;
-    return Lines{product(dims, 0, rank - 2), product(dims, rank - 2, rank), 1};
+    return ChoiceLines{product(dims, 0, rank - 2), product(dims, rank - 2, rank), 1};
   }
   const auto dim = arguments.find("dim");
-  if (dim == arguments.end() || !dim->is_number_integer()) return Lines{1, product(dims, 0, rank), 1};
+  if (dim == arguments.end() || !dim->is_number_integer()) return ChoiceLines{1, product(dims, 0, rank), 1};
   const auto given = dim->get<std::int64_t>();
   const auto axis = static_cast<std::size_t>(given < 0 ? given + static_cast<std::int64_t>(rank) : given);
-  if (axis >= rank) return rank == 0 ? std::optional(Lines()) : std::nullopt;
-  return Lines{product(dims, 0, axis), static_cast<std::size_t>(dims[axis]), product(dims, axis + 1, rank)};
+  if (axis >= rank) return rank == 0 ? std::optional(ChoiceLines()) : std::nullopt;
+  return ChoiceLines{product(dims, 0, axis), static_cast<std::size_t>(dims[axis]),
+                     product(dims, axis + 1, rank)};
 }
 
 bool is_set(const nlohmann::ordered_json& arguments, std::string_view name, bool otherwise) {
@@ -109,13 +111,13 @@ bool is_best(const std::vector<double>& line, const std::vector<std::size_t>& pl
 }  // namespace
 
 std::optional<bool> chooses_right(const dump::OperatorRun& run) {
-  const Choice* choice = find_choice(run.type);
+  const ChoosingKind* choice = find_choice(run.type);
   if (choice == nullptr || run.form == nullptr) return std::nullopt;
   const nlohmann::ordered_json arguments = parse_ordered_json(run.form->arguments);
   if (!arguments.is_object()) return std::nullopt;
   const auto input = read_numbers(run, model::Side::input, 0);
   const auto values =
-      choice->has_values ? read_numbers(run, model::Side::output, 0) : std::optional(Numbers());
+      choice->has_values ? read_numbers(run, model::Side::output, 0) : std::optional(ChoiceTensor());
   const auto places = read_numbers(run, model::Side::output, choice->has_values ? 1 : 0);
   if (!input || !values || !places || input->values.empty() || places->values.empty()) return std::nullopt;
   if (std::ranges::any_of(input->values, [](double x) { return std::isnan(x); })) return std::nullopt;

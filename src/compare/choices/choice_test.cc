@@ -20,14 +20,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Execution {
+class ChoiceRun {
  public:
-  Execution(std::string type, std::string arguments) {
+  ChoiceRun(std::string type, std::string arguments) {
     run.type = std::move(type);
     run.form = std::make_shared<const dump::CallForm>(dump::CallForm{.arguments = std::move(arguments)});
   }
   template <typename T>
-  Execution& with(model::Side side, std::uint32_t index, model::Shape shape, std::vector<T> values,
+  ChoiceRun& with(model::Side side, std::uint32_t index, model::Shape shape, std::vector<T> values,
                   model::DType dtype) {
     const std::string path = directory_.path() / std::to_string(run.slots.size());
     const auto bytes = std::as_bytes(std::span(values));
@@ -42,13 +42,13 @@ class Execution {
     slot.part = format::Extent{0, bytes.size()};
     return *this;
   }
-  Execution& reads(model::Shape shape, std::vector<float> values) {
+  ChoiceRun& reads(model::Shape shape, std::vector<float> values) {
     return with(model::Side::input, 0, std::move(shape), std::move(values), model::DType::float32);
   }
-  Execution& gives(model::Shape shape, std::vector<float> values) {
+  ChoiceRun& gives(model::Shape shape, std::vector<float> values) {
     return with(model::Side::output, 0, std::move(shape), std::move(values), model::DType::float32);
   }
-  Execution& at(std::uint32_t index, model::Shape shape, std::vector<std::int64_t> places) {
+  ChoiceRun& at(std::uint32_t index, model::Shape shape, std::vector<std::int64_t> places) {
     return with(model::Side::output, index, std::move(shape), std::move(places), model::DType::int64);
   }
 
@@ -60,7 +60,7 @@ class Execution {
 
 TEST(Choice, TheLargestNumbersAndWhereTheyAre) {
   const auto topk = [](std::vector<float> values, std::vector<std::int64_t> places) {
-    Execution execution("topk", R"({"self":{"tensor":0},"k":2,"dim":-1,"largest":true,"sorted":true})");
+    ChoiceRun execution("topk", R"({"self":{"tensor":0},"k":2,"dim":-1,"largest":true,"sorted":true})");
     execution.reads({2, 3}, {1, 3, 2, 5, 4, 5}).gives({2, 2}, std::move(values)).at(1, {2, 2}, places);
     return chooses_right(execution.run);
   };
@@ -73,25 +73,25 @@ TEST(Choice, TheLargestNumbersAndWhereTheyAre) {
 }
 
 TEST(Choice, AlongAnAxisOrOfAll) {
-  Execution sort("sort", R"({"self":{"tensor":0},"dim":0,"descending":false})");
+  ChoiceRun sort("sort", R"({"self":{"tensor":0},"dim":0,"descending":false})");
   sort.reads({2, 2}, {2, 3, 1, 4}).gives({2, 2}, {1, 3, 2, 4}).at(1, {2, 2}, {1, 0, 0, 1});
   EXPECT_EQ(chooses_right(sort.run), true);
   for (const auto& [place, is_right] :
        {std::pair(std::int64_t{3}, true), std::pair(std::int64_t{1}, false)}) {
-    Execution argmax("argmax", R"({"self":{"tensor":0},"dim":null})");
+    ChoiceRun argmax("argmax", R"({"self":{"tensor":0},"dim":null})");
     argmax.reads({2, 2}, {2, 3, 1, 4}).at(0, {}, {place});
     EXPECT_EQ(chooses_right(argmax.run), is_right);
   }
 }
 
 TEST(Choice, OfAWindowOnlyItsNumberIsKnown) {
-  Execution pool("max_pool2d_with_indices", R"({"self":{"tensor":0}})");
+  ChoiceRun pool("max_pool2d_with_indices", R"({"self":{"tensor":0}})");
   pool.reads({1, 2, 2}, {2, 3, 1, 4}).gives({1, 1, 1}, {4}).at(1, {1, 1, 1}, {3});
   EXPECT_EQ(chooses_right(pool.run), true);
 }
 
 TEST(Choice, OtherOperatorsDoNotChoose) {
-  Execution exp("exp", R"({"self":{"tensor":0}})");
+  ChoiceRun exp("exp", R"({"self":{"tensor":0}})");
   exp.reads({1}, {0}).gives({1}, {1});
   EXPECT_EQ(chooses_right(exp.run), std::nullopt);
 }

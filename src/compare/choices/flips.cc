@@ -10,10 +10,9 @@ namespace opdump::compare {
 void Flips::add(const OperatorComparison& op, const SlotComparison& output) {
   if (output.golden == nullptr || output.actual == nullptr) return;
   const auto elements = [](std::vector<std::uint64_t> all) {
-    Elements known{.count = all.size(), .sorted = std::move(all)};
+    Known known{.count = all.size(), .sorted = std::move(all)};
     std::ranges::sort(known.sorted);
-    const auto [first, last] = std::ranges::unique(known.sorted);
-    known.sorted.erase(first, last);
+    known.sorted.erase(std::unique(known.sorted.begin(), known.sorted.end()), known.sorted.end());
     return known;
   };
   auto golden = elements_of(*output.golden), actual = elements_of(*output.actual);
@@ -33,7 +32,7 @@ void Flips::add(const OperatorComparison& op, const SlotComparison& output) {
 }
 
 // Numbers may be spread over a larger tensor. Places are small numbers, which others are, too.
-bool Flips::have_all(const Elements& known, const std::vector<std::uint64_t>& elements, bool are_places) {
+bool Flips::have_all(const Known& known, const std::vector<std::uint64_t>& elements, bool are_places) {
   return (!are_places || elements.size() <= known.count) &&
          std::ranges::all_of(elements, [&](std::uint64_t element) {
            return std::ranges::binary_search(known.sorted, element);

@@ -23,18 +23,18 @@ class Flips {
  private:
   static constexpr std::size_t kMostElements = 1 << 23;  // of the tensors whose parts are known
   using Print = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-  struct Elements {
+  struct Known {
     std::size_t count = 0;
     std::vector<std::uint64_t> sorted;  // different ones
   };
   struct Tensors {
     std::uint32_t rank = 0;
     std::int64_t step = 0;
-    Elements golden, actual;
+    Known golden, actual;
 
     std::size_t size() const { return golden.sorted.size() + actual.sorted.size(); }
   };
-  static bool have_all(const Elements& known, const std::vector<std::uint64_t>& elements, bool are_places);
+  static bool have_all(const Known& known, const std::vector<std::uint64_t>& elements, bool are_places);
 
   std::set<Print> prints_;
   std::deque<Tensors> of_step_;

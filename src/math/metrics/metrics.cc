@@ -26,7 +26,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kBlock = kLaneBlock;
 constexpr std::uint64_t kPart = 1 << 20;  // elements of a thread's share; a multiple of kBlock
 
-// Of two types: programs write the largest number of a type, or the lowest, for infinity. 0: no such pair.
+// Of two types: programs write the largest number of a type, or the lowest, for infinity, and clamp larger
+// ones to it. 0: no such pair.
 struct TypeLimits {
   double actual = 0, golden = 0;
 
@@ -35,11 +36,14 @@ struct TypeLimits {
     return a && g && *a != *g ? TypeLimits{*a, *g} : TypeLimits();
   }
   bool are(double a, double g) const {
-    return actual > 0 && ((a == actual && g == golden) || (a == -actual && g == -golden));
+    const double least = std::min(actual, golden), clamped = actual < golden ? a : g;
+    return least > 0 && std::abs(clamped) == least && std::signbit(a) == std::signbit(g) &&
+           std::abs(a) >= least && std::abs(g) >= least && std::isfinite(a) && std::isfinite(g);
   }
-  // Of pairs that differ by at most so much.
-  bool may_be_within(double difference) const {
-    return actual > 0 && difference >= std::abs(actual - golden);
+  bool may_be_in(const PairSums& block) const {
+    const double least = std::min(actual, golden);
+    return least > 0 &&
+           (actual < golden ? block.actual_squares : block.golden_squares) >= 0.99 * least * least;
   }
 };
 
@@ -71,7 +75,7 @@ struct State {
   // One pair, with all the rules for NaN and inf.
   void add_pair(double actual, double golden) {
     const std::uint64_t index = seen++;
-    if (extremes.are(actual, golden)) return;
+    if (extremes.are(actual, golden) || tolerance.is_filler(actual, golden)) return;
     if (std::isfinite(actual) && std::isfinite(golden)) {
       sums.add(actual, golden, tolerance);
       const double abs = std::abs(actual - golden);
@@ -86,7 +90,7 @@ struct State {
   void add_block(const Lane* actual, const Lane* golden, std::size_t count) {
     const PairSums block = sum_pairs(actual, golden, count, tolerance);
     if (!std::isfinite(block.actual_squares) || !std::isfinite(block.golden_squares) ||
-        extremes.may_be_within(block.max_abs)) {
+        extremes.may_be_in(block) || tolerance.filler != 0) {
       for (std::size_t i = 0; i < count; ++i) add_pair(load_lane(actual + i), load_lane(golden + i));
       return;
     }

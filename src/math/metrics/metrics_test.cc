@@ -166,6 +166,21 @@ TEST(Metrics, NanOrInfinityAgainstAnythingElse) {
   EXPECT_EQ(compare({kInf}, {kNan}).nan_mismatch_count, 1u);
 }
 
+TEST(Metrics, AFillerIsLeftOutAndALowerNumberIsClamped) {
+  const std::vector<float> golden{-1e9F, 3, -1e9F, 4}, actual{-1e9F, 3, -1e9F, 4.5F};
+  const auto g = TensorView::row_major(DType::float32, {4}, golden.data());
+  const auto a = TensorView::row_major(DType::float32, {4}, actual.data());
+  const Tolerance tolerance{.rtol = 1e-6, .filler = -1e9};
+  const Metrics m = *compare_tensors(a, g, tolerance);
+  EXPECT_EQ(m.relative_l2, 0.1);
+  EXPECT_EQ(m.mismatch_count, 1u);
+  expect_same(m, compare_tensors_reference(a, g, tolerance));
+  const std::array<std::uint16_t, 4> half{0xfbff, 0x4200, 0xfbff, 0x4400},
+      infinite{0xfc00, 0x4200, 0xfbff, 0x4400};
+  EXPECT_EQ(compare(TensorView::row_major(DType::float16, {4}, half.data()), g).mismatch_count, 0u);
+  EXPECT_EQ(compare(TensorView::row_major(DType::float16, {4}, infinite.data()), g).mismatch_count, 1u);
+}
+
 TEST(Metrics, LargestNumbersOfTwoTypesStandForInfinity) {
   const std::vector<float> single{-std::numeric_limits<float>::max(), 2, std::numeric_limits<float>::max()};
   const std::vector<double> wide{-std::numeric_limits<double>::max(), 2, std::numeric_limits<double>::max()};
