@@ -52,6 +52,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   model/format.cc
   model/frame.cc
   model/operator.cc
+  model/overwriting.cc
   model/shape.cc
   model/tensor_view.cc
 )

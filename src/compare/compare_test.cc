@@ -106,6 +106,20 @@ TEST_F(CompareTest, AMaskHidesNoOtherScores) {
     EXPECT_GT(slot(name, model::Side::output).metrics->relative_l2, 1e-3);
 }
 
+TEST_F(CompareTest, MemoryThatIsOnlyOverwrittenIsNoInput) {
+  const auto fill_copy = [](HandMade& dump, float before) {
+    dump.tensor("copy_.a.input.0", {before, before}).tensor("copy_.a.input.1", {1, 2});
+    dump.tensor("copy_.a.output.0", {1, 2});
+  };
+  fill_copy(*golden_, 3);
+  fill_copy(*actual_, std::nanf(""));
+  EXPECT_EQ(compare().outcome, Answer::same);
+  EXPECT_EQ(slot("a", model::Side::input, 0).verdict, Verdict::skipped);
+  golden_->tensor("add_.b.input.0", {1, 2}).tensor("add_.b.output.0", {2, 3});
+  actual_->tensor("add_.b.input.0", {1, 5}).tensor("add_.b.output.0", {2, 3});
+  EXPECT_EQ(compare().outcome, Answer::differs);
+}
+
 TEST_F(CompareTest, TheCoarserTypeSetsTheTolerance) {
   const double third = 1.0 / 3;
   std::string data(8, '\0');

@@ -17,6 +17,7 @@
 #include "compare/runs/quantisation.h"
 #include "compare/runs/views.h"
 #include "compare/sharded/measure_shards.h"
+#include "model/overwriting.h"
 
 namespace opdump::compare {
 namespace {
@@ -51,10 +52,20 @@ bool gives_another_shape(const OperatorComparison& op) {
   return !golden.empty() && !actual.empty() && golden.front().shape != actual.front().shape;
 }
 
+// An input that the operator replaces without reading it, as copy_ does with memory that `empty` has made.
+bool is_overwritten(const OperatorComparison& op, const SlotComparison& slot) {
+  const auto is_output = [](const SlotComparison& other) { return side_of(other) == model::Side::output; };
+  const auto outputs = static_cast<std::size_t>(std::ranges::count_if(op.slots, is_output));
+  return model::only_overwrites(op.run().type) && slot.golden != nullptr && !is_output(slot) &&
+         slot.golden->index < outputs;
+}
+
 // Why nothing is said of a slot; empty if something is. An engine gives operators inputs that they had not.
 std::string_view left_out(const OperatorComparison& op, const SlotComparison& slot) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   const bool is_single = slot.golden == nullptr || slot.actual == nullptr;
+  if (is_paired && slot.verdict != Verdict::match && is_overwritten(op, slot))
+    return "overwritten without being read";
   if (op.is_across && is_paired && is_single) return "the other framework has no such tensor";
   if (op.lacks_slots && is_paired && (is_single || !slot.golden->has_data() || !slot.actual->has_data()))
     return "one of the runs has no value of it";

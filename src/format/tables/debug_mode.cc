@@ -10,6 +10,7 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "format/tables/debug_mode_text.h"
+#include "model/overwriting.h"
 
 namespace opdump::format {
 namespace {
@@ -238,14 +239,11 @@ bool is_workspace(const DebugModeTensor& tensor, std::string_view name) {
          (name == kBackward && tensor.side == model::Side::input && tensor.dtype == model::DType::uint8);
 }
 
-// Operators that only write to their first argument: what was there before has no meaning.
-bool overwrites_first(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "bernoulli_",  "cauchy_", "copy_",    "exponential_", "fill_",          "geometric_",    "normal_",
-      "log_normal_", "random_", "uniform_", "zero_",        "_foreach_copy_", "_foreach_zero_"};
+// "aten::copy_.default" -> "copy_"
+std::string_view type_of(std::string_view name) {
   const std::size_t colons = name.find("::");
   name = name.substr(colons == name.npos ? 0 : colons + 2);
-  return std::ranges::find(kNames, name.substr(0, name.find('.'))) != std::end(kNames);
+  return name.substr(0, name.find('.'));
 }
 
 // An operator on tensors; nothing of what only leads to such ones: a call of Python's API, an operator on
@@ -273,7 +271,7 @@ void read_operator(const Json& entry, DebugModeLine& line) {
   const Json& of_arguments = items_of(part_of(0));
   const Entries of_keywords = entries_of(part_of(1));
   const bool drops_inputs = is_unfinished(line.name, model::Side::input);
-  const bool drops_first = overwrites_first(line.name);
+  const bool drops_first = model::only_overwrites(type_of(line.name));
   SideTensors inputs(model::Side::input, line.tensors);
   for (std::size_t i = 0; i < positional.size(); ++i) {
     const bool has_hash =
