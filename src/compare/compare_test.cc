@@ -97,6 +97,7 @@ TEST_F(CompareTest, SmallTensorsAreComparedAsSharplyAsLargeOnes) {
 TEST_F(CompareTest, AMaskHidesNoOtherScores) {
   const std::pair<std::string, float> fillers[] = {{"a", -1e9F}, {"b", -std::numeric_limits<float>::max()}};
   for (const auto& [name, filler] : fillers) {
+    for (HandMade* dump : {&*golden_, &*actual_}) dump->tensor("add." + name + ".input.0", {1});
     golden_->tensor("add." + name + ".output.0", {filler, 1, filler, 2, filler});
     actual_->tensor("add." + name + ".output.0", {filler, 1, filler, 2.01F, filler});
   }

@@ -362,7 +362,8 @@ bool Judge::excuse_rounding(OperatorComparison& op) {
   }
   const bool has_known = has_cancelled || has_amplified, may_divide = divides(op.run().type);
   const double gain = may_divide ? kDivisionGain : has_amplified && !has_cancelled ? kAmplifiedGain : kGain;
-  const bool is_grown = is_small && input > 0 && output <= gain * input;
+  const bool agree = op.verdict == Verdict::input_differs;  // the outputs
+  const bool is_grown = is_small && input > 0 && (agree || output <= gain * input);
   const auto has_grown = [&](const SlotComparison& slot) {
     return slot.metrics && slot.metrics->relative_l2 <= std::min(gain * input, limit_of(slot));
   };
