@@ -285,9 +285,7 @@ class Walk {
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
     const bool is_large = !slot.metrics || distance > 100 * compare::default_tolerance(slot.dtype).rtol;
     add(i, Cause::input, is_large || produced_nothing_ ? Confidence::certain : Confidence::suspect, name,
-        "no recorded operator made it: a weight, a constant or data that differs" +
-            (slot.metrics ? " (relative L2 " + format_g(distance) + ")" : std::string()) +
-            describe_dummy(*slot.golden, golden, *slot.actual, actual));
+        explain_data(golden_.runs(), *suspects_[i].golden, slot, golden, actual));
   }
 
   // Whether steps between a culprit and this operator were not recorded: they have changed the weights.

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "compare/comparison.h"
 #include "dump/read/operator_run.h"
 #include "dump/read/runs.h"
 
@@ -14,6 +16,12 @@ namespace opdump::blame {
 // of.
 std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dump::OperatorRun& reader,
                                                const std::vector<std::uint64_t>& elements);
+
+// Of what `reader` of golden reads, and no operator made as a whole: memory that operators fill in parts, as
+// a cache of keys, where a part lies at another place, or data that differs.
+std::string explain_data(const dump::Runs& golden_runs, const dump::OperatorRun& reader,
+                         const compare::SlotComparison& slot, const std::vector<std::uint64_t>& golden,
+                         const std::vector<std::uint64_t>& actual);
 
 // Whether a step of a rank was recorded.
 bool has_step(const dump::Runs& runs, std::uint32_t rank, std::int64_t step);

@@ -194,6 +194,14 @@ def test_elements_in_another_order_are_not_overwritten(pair):
     assert found["why"] == "it has golden's elements in another order (transposed?)"
 
 
+def test_a_part_of_memory_that_lies_at_another_place_is_told(pair):
+    text = "c = torch.zeros(32, 64); c[:, :32] = x[:, :32]; c[:, {}:][:, :16] = torch.tanh(x[:, :16]); x = torch.sigmoid(c) + x"
+    golden = pair.record("golden", program(between=text.format(32)))
+    found = pair.culprit(golden, pair.record("actual", program(between=text.format(31))))
+    assert (found["operator"], found["cause"], found["slot"]) == ("Default/sigmoid-op0", "input", "input.0")
+    assert re.fullmatch(r"what Default/\S+ made lies at another place in it than in golden", found["why"])
+
+
 def test_compare_names_a_view_with_other_arguments(pair):
     text = "x = torch.cat([torch.tanh(x[:, {}:{}]), x[:, 32:]], 1)"
     golden = pair.record("golden", program(between=text.format(0, 32)))
