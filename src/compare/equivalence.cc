@@ -103,16 +103,18 @@ class Results {
     }
   }
 
-  // What nothing reads is no result where only parameters count: gradients of anything else, in a step with
-  // an optimizer.
-  void leave_out_gradients() {
+  // What nothing reads is no result where only parameters count, which an optimizer still changes: gradients
+  // of anything else, an evaluation. Memory that is written in place may be a parameter.
+  void leave_out_unread() {
     std::map<std::uint32_t, std::uint32_t> last_updates;  // by rank, of the last operator of an optimizer
     for (std::uint32_t run = 0; run < runs_.size(); ++run)
       if (phase_of(run) == model::Phase::optimizer) last_updates[runs_.section_of(run).rank] = run;
     for (SingleResult& result : results_) {
       const auto last = last_updates.find(runs_.section_of(result.run).rank);
       const bool is_updated = last != last_updates.end() && result.run < last->second;
-      if (is_updated && !result.is_open && phase_of(result.run) == model::Phase::backward)
+      const bool is_parameter = phase_of(result.run) != model::Phase::backward &&
+                                runs_.without_slots(result.run).type.ends_with('_');
+      if (is_updated && !result.is_open && !is_parameter && phase_of(result.run) != model::Phase::optimizer)
         result.is_read = true;
     }
   }
@@ -383,7 +385,7 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
   }
   for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers_of_views();
-    results->leave_out_gradients();
+    results->leave_out_unread();
     results->append_lacking(places);
   }
   if (!open.empty()) {

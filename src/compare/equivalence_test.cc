@@ -288,6 +288,23 @@ TEST_F(EquivalenceTest, AGradientThatNoOptimizerReadsIsNoDifference) {
   EXPECT_EQ(first_bad(), "");
 }
 
+TEST_F(EquivalenceTest, AnEvaluationThatNobodyReadsIsNoDifferenceInATraining) {
+  for (Dump* dump : {&*golden_, &*actual_}) dump->logged("Default/sin-op0", {{1, 2}}, {1, 2});
+  actual_->logged("Default/fc-Linear/mm-op0", {{1, 2}}, {3, 4}).logged("Default/mean-op0", {{3, 4}}, {3.5f});
+  EXPECT_EQ(first_bad(), "Default_mean-op0");
+  for (Dump* dump : {&*golden_, &*actual_})
+    dump->logged("Default/SGD/add_-op0", {{7, 2}}, {8, 2}, model::Phase::optimizer);
+  EXPECT_EQ(first_bad(), "");
+}
+
+TEST_F(EquivalenceTest, MemoryThatAnOperatorWritesIsAResultInATraining) {
+  for (Dump* dump : {&*golden_, &*actual_}) dump->logged("Default/sin-op0", {{1, 2}}, {1, 2});
+  actual_->logged("Default/mul_-op0", {{1, 2}}, {3, 4});
+  for (Dump* dump : {&*golden_, &*actual_})
+    dump->logged("Default/SGD/add_-op0", {{7, 2}}, {8, 2}, model::Phase::optimizer);
+  EXPECT_EQ(first_bad(), "Default_mul_-op0");
+}
+
 // Another weight decay: what follows agrees, and later rounding is larger.
 TEST_F(EquivalenceTest, AParameterThatIsOffByLittleIsADifference) {
   const auto fill = [&](Dump& dump, const std::string& update, float weight, float later) {
