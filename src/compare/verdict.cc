@@ -64,8 +64,7 @@ bool is_overwritten(const OperatorComparison& op, const SlotComparison& slot) {
 std::string_view left_out(const OperatorComparison& op, const SlotComparison& slot) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   const bool is_single = slot.golden == nullptr || slot.actual == nullptr;
-  if (is_paired && slot.verdict != Verdict::match && is_overwritten(op, slot))
-    return "overwritten without being read";
+  if (is_paired && is_overwritten(op, slot)) return "overwritten without being read";
   if (op.is_across && is_paired && is_single) return "the other framework has no such tensor";
   if (op.lacks_slots && is_paired && (is_single || !slot.golden->has_data() || !slot.actual->has_data()))
     return "one of the runs has no value of it";

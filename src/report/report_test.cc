@@ -148,7 +148,7 @@ TEST(Summary, NoDifference) {
   EXPECT_EQ(
       coverage_line(made.comparison),
       "compared 0 of 2 tensors in 1 of 2 operators (0 B); 1 only in golden; 1 only in actual; 3 tensors "
-      "without data on both sides");
+      "left out");
 }
 
 std::string table_of(const Made& made, const TableStyle& style = {}) {

@@ -134,7 +134,7 @@ std::string coverage_line(const Comparison& comparison) {
     line += "; " + std::to_string(c.golden_operators - c.paired_operators) + " only in golden";
   if (c.paired_operators < c.actual_operators)
     line += "; " + std::to_string(c.actual_operators - c.paired_operators) + " only in actual";
-  if (c.skipped_slots > 0) line += "; " + counted(c.skipped_slots, "tensor") + " without data on both sides";
+  if (c.skipped_slots > 0) line += "; " + counted(c.skipped_slots, "tensor") + " left out";
   return line;
 }
 
