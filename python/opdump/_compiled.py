@@ -95,23 +95,20 @@ def _pause_export() -> None:
 
 def _pause_captures() -> None:
     """While compiled autograd captures the graph of a backward pass: the engine's functions run with fake tensors then, some
-    of which cannot be asked for their sizes. No function is compiled meanwhile: Module.__call__, which is one of ours, would be."""
+    of which cannot be asked for their sizes."""
     instance = sys.modules["torch._dynamo.compiled_autograd"].AutogradCompilerInstance
-    begin, set_compiler = instance.begin_capture, torch._C._dynamo.eval_frame.set_eval_frame
+    begin = instance.begin_capture
 
     @uncompiled
     @functools.wraps(begin)
     def begin_capture(self: Any, *args: Any, **kwargs: Any) -> Any:
         hooks.pause()
-        compiler = set_compiler(None)
         try:
             captured = begin(self, *args, **kwargs)
         except BaseException:
             hooks.resume()
-            set_compiler(compiler)
             raise
         self.stack.callback(hooks.resume)  # at the end of the capture
-        self.stack.callback(set_compiler, compiler)
         return captured
 
     instance.begin_capture = begin_capture

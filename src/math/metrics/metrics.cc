@@ -26,8 +26,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kBlock = kLaneBlock;
 constexpr std::uint64_t kPart = 1 << 20;  // elements of a thread's share; a multiple of kBlock
 
-// Of two types: programs write the largest number of a type, or the lowest, for infinity, and clamp larger
-// ones to it. 0: no such pair.
+// Of two types: programs write the largest number of a type, or the lowest, for infinity; what masks write,
+// as -1e9, is clamped to the lowest. 0: no such pair.
 struct TypeLimits {
   double actual = 0, golden = 0;
 
@@ -36,9 +36,10 @@ struct TypeLimits {
     return a && g && *a != *g ? TypeLimits{*a, *g} : TypeLimits();
   }
   bool are(double a, double g) const {
+    if (a == actual) return actual > 0 && g == golden;
     const double least = std::min(actual, golden), clamped = actual < golden ? a : g;
-    return least > 0 && std::abs(clamped) == least && std::signbit(a) == std::signbit(g) &&
-           std::abs(a) >= least && std::abs(g) >= least && std::isfinite(a) && std::isfinite(g);
+    return least > 0 && clamped == -least && a <= -least && g <= -least && std::isfinite(a) &&
+           std::isfinite(g);
   }
   bool may_be_in(const PairSums& block) const {
     const double least = std::min(actual, golden);

@@ -9,8 +9,8 @@
 // Equal infinities differ by 0 and NaN equals NaN (two runs that overflow at the same element agree). NaN or
 // inf against anything else is a mismatch and makes every metric of distance inf: max_abs, max_rel, mean_abs,
 // rmse, relative_l2. Elements with a NaN or inf are left out of sums, so cosine covers the other elements.
-// The largest number of a type equals larger ones of another type, and the lowest lower ones: they stand for
-// infinity. So does Tolerance::filler.
+// The largest number of a type equals the largest one of another type, and the lowest one lower ones: they
+// stand for infinity. So does Tolerance::filler.
 // Where squares of float64 overflow, the metrics computed from them are inf or NaN.
 #pragma once
 

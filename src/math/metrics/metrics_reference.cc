@@ -61,9 +61,10 @@ Metrics compare_tensors_reference(const TensorView& actual, const TensorView& go
   for (std::size_t i = 0; i < as.size(); ++i) {
     const double a = as[i], g = gs[i];
     const double least = std::min(la, lg), clamped = la < lg ? a : g;
-    const bool is_clamped = least > 0 && la != lg && std::abs(clamped) == least &&
-                            std::signbit(a) == std::signbit(g) && std::min(std::abs(a), std::abs(g)) >= least;
-    const bool extreme = (is_clamped && std::isfinite(a) && std::isfinite(g)) || tolerance.is_filler(a, g);
+    const bool is_clamped =
+        clamped == -least && std::max(a, g) <= -least && std::isfinite(a) && std::isfinite(g);
+    const bool extreme =
+        (least > 0 && la != lg && (is_clamped || (a == la && g == lg))) || tolerance.is_filler(a, g);
     const double abs = extreme ? 0 : distance(a, g);
     const bool finite = std::isfinite(a) && std::isfinite(g) && !extreme;
     if (i == 0 || abs > m.max_abs) {

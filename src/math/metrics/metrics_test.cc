@@ -178,6 +178,12 @@ TEST(Metrics, AFillerIsLeftOutAndALowerNumberIsClamped) {
   const std::array<std::uint16_t, 4> half{0xfbff, 0x4200, 0xfbff, 0x4400},
       infinite{0xfc00, 0x4200, 0xfbff, 0x4400};
   EXPECT_EQ(compare(TensorView::row_major(DType::float16, {4}, half.data()), g).mismatch_count, 0u);
+  const std::vector<float> large{1e9F, 3, 1e9F, 4};  // which overflows
+  const std::array<std::uint16_t, 4> saturated{0x7bff, 0x4200, 0x7bff, 0x4400};
+  EXPECT_EQ(compare(TensorView::row_major(DType::float16, {4}, saturated.data()),
+                    TensorView::row_major(DType::float32, {4}, large.data()))
+                .mismatch_count,
+            2u);
   EXPECT_EQ(compare(TensorView::row_major(DType::float16, {4}, infinite.data()), g).mismatch_count, 1u);
 }
 
