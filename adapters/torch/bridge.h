@@ -49,6 +49,8 @@ OPDUMP_API void* opdump_torch_descend(void* parent, const char* path);
  * backward pass a module call begins anew at the root. */
 OPDUMP_API void* opdump_torch_module_scope(void);
 OPDUMP_API void opdump_torch_push_scope(void* scope);
+/* Where operators of this thread belong now; of a recorded step, else NULL. */
+OPDUMP_API void* opdump_torch_current_scope(void);
 /* A node of a traced graph runs: its operators have the scope `path` below `scope` (NULL: the root), or the
  * gradients of that, and come from this line. `stack` describes the call, as in Stack. opdump_torch_pop()
  * ends it. */
@@ -105,6 +107,10 @@ OPDUMP_API int opdump_torch_keeps_failures(void);
 OPDUMP_API uint64_t opdump_torch_failures(void);
 /* Makes this thread take part (a new thread does not inherit it). */
 OPDUMP_API void opdump_torch_join_thread(void);
+/* The same for a thread of torch's while it runs a function of the program, whose operators belong to
+ * `scope`. What it returns, 1 if the thread did not take part, ends it. */
+OPDUMP_API int opdump_torch_lend_thread(void* scope);
+OPDUMP_API void opdump_torch_return_thread(int was_lent);
 /* The program is about to get at the memory of a tensor (a c10::StorageImpl*) behind torch's back. */
 OPDUMP_API void opdump_torch_settle(void* storage);
 /* The program has written to a c10::StorageImpl* without an operator. */

@@ -190,9 +190,7 @@ void on_user_end(const at::RecordFunction& record, at::ObserverContext* mark) {
 thread_local bool is_joining = false;
 
 std::unique_ptr<at::ObserverContext> on_first_operator_start(const at::RecordFunction&) {
-  if (is_joining || !interceptor.load(std::memory_order_relaxed) ||
-      c10::impl::tls_is_dispatch_key_included(kKey))
-    return nullptr;
+  if (is_joining || !interceptor.load(std::memory_order_relaxed) || is_hooked()) return nullptr;
   is_joining = true;
   return std::make_unique<Mark>();
 }
@@ -437,6 +435,25 @@ void opdump_torch_cut_short(void) { is_cut_short = true; }
 void opdump_torch_join_thread(void) {
   Observer* o = observer;
   o ? o->join_thread() : hook_thread(false);
+}
+
+int opdump_torch_lend_thread(void* scope) {
+  const bool was_hooked = is_hooked();
+  if (!was_hooked) opdump_torch_join_thread();
+  opdump_torch_push_scope(scope);
+  return was_hooked ? 0 : 1;
+}
+
+void opdump_torch_return_thread(int was_lent) {
+  opdump_torch_pop();
+  if (was_lent != 0) hook_thread(false);
+}
+
+void* opdump_torch_current_scope(void) {
+  Observer* o = observer;
+  void* scope = nullptr;
+  if (o && o->is_active()) o->guarded([&] { scope = o->current_scope(); });
+  return scope;
 }
 
 void opdump_torch_settle(void* storage) {

@@ -85,6 +85,9 @@ class Observer {
   // Whether what this thread runs now is to be recorded, as far as that goes.
   bool sees_thread() const;
 
+  // Where operators of this thread belong now: a module, a backward node, an optimizer.
+  Scope* current_scope() { return locate().scope; }
+
   // This thread takes part, as of now.
   void join_thread();
 

@@ -30,6 +30,8 @@ void switch_shards() {
 
 void hook_thread(bool on) { c10::impl::tls_set_dispatch_key_included(kKey, on || keeps_hooked); }
 
+bool is_hooked() { return c10::impl::tls_is_dispatch_key_included(kKey); }
+
 void keep_threads_hooked(bool on) { keeps_hooked = on; }
 
 bool is_inside_kernel() { return c10::impl::tls_is_dispatch_key_excluded(kKey); }

@@ -14,6 +14,9 @@ inline constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;
 // Adds the dispatch key to this thread's set, or removes it.
 void hook_thread(bool on);
 
+// Whether it is in this thread's set.
+bool is_hooked();
+
 // While this is on, no thread that calls hook_thread() loses the key.
 void keep_threads_hooked(bool on);
 

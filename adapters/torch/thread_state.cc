@@ -35,7 +35,8 @@ void* opdump_torch_module_scope(void) {
 }
 
 void opdump_torch_push_scope(void* scope) {
-  this_thread().stack.push_back({static_cast<Scope*>(scope), {}, false});
+  auto* const at = static_cast<Scope*>(scope);
+  this_thread().stack.push_back({at, {}, at->phase() == OPDUMP_BACKWARD});
 }
 
 void opdump_torch_enter_backward_call(void) { ++this_thread().backward_calls; }

@@ -18,7 +18,7 @@ import weakref
 import torch
 
 from opdump import _torch as hooks  # first, because it refuses a torch that is too old for the others
-from opdump import _loader, _notebook, _shards, _stderr
+from opdump import _futures, _loader, _notebook, _shards, _stderr
 from opdump._frames import leave_no_frame, uncaught_exception
 from opdump._imports import call_after
 from opdump._stderr import print_line
@@ -392,6 +392,7 @@ def _install(only_executions: bool) -> None:
         _compiled.install(only_executions)
     call_after("torch.distributed.device_mesh", _note_meshes)
     atexit.register(_stop_at_exit)
+    _futures.install()
     _loader.install(_begin_worker)
     _notebook.install(_rest, _stop_at_exit)
 

@@ -177,3 +177,34 @@ def test_what_nobody_waits_for_is_a_loss(opdump, tmp_path):
     assert "float32 (300,300), no data: not finished when the step ended" in listed
     assert any("not finished when the step ended" in str(loss) for loss in dump.status["losses"])
     assert (dump.tensor("Default/sin-op0", "input.0", 1) == 2).all()
+
+
+def test_a_callback_runs_in_a_thread_of_gloo(opdump, tmp_path):
+    program = """
+        import os, numpy as np, torch, torch.distributed as dist
+        rank, meeting = int(os.environ["RANK"]), os.environ["MEETING"]
+        dist.init_process_group("gloo", init_method="file://" + meeting, rank=rank, world_size=2)
+        torch.manual_seed(rank)
+
+        def hook(state, bucket):
+            half = bucket.buffer().to(torch.float16)
+            return dist.all_reduce(half, async_op=True).get_future().then(lambda f: bucket.buffer().copy_(f.value()[0]).mul_(0.5))
+
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(300, 300, bias=False))
+        model.register_comm_hook(None, hook)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(3):
+            optimizer.zero_grad()
+            model(torch.randn(8, 300)).square().sum().backward()
+            np.save(f"{meeting}.rank{rank}.{step}.npy", model.module.weight.grad.numpy().copy())
+            optimizer.step()
+    """
+    folders = []
+    for i in range(2):
+        dumps = run_ranks(opdump, tmp_path / f"meeting{i}", program, saved_data="tensor")
+        folders.append(dumps[0].path.parent)
+    for step in range(3):
+        expected = np.load(tmp_path / f"meeting1.rank0.{step}.npy").ravel()
+        np.testing.assert_array_equal(dumps[0].tensor("Gradients/Default/AccumulateGrad/mul_-op0", "output.0", step), expected)
+    done = subprocess.run([OPDUMP, "compare", *folders], capture_output=True, text=True)
+    assert done.returncode == 0 and "only in" not in done.stdout, done.stdout + done.stderr

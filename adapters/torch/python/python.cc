@@ -164,6 +164,15 @@ PyObject* step(PyObject*, PyObject*) {
 PyObject* current_step(PyObject*, PyObject*) { return PyLong_FromLongLong(opdump_torch_current_step()); }
 PyObject* active(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_active()); }
 PyObject* join_thread(PyObject*, PyObject*) { return opdump_torch_join_thread(), Py_NewRef(Py_None); }
+PyObject* current_scope(PyObject*, PyObject*) { return PyLong_FromVoidPtr(opdump_torch_current_scope()); }
+PyObject* lend_thread(PyObject*, PyObject* scope) {
+  void* address = PyLong_AsVoidPtr(scope);
+  if (!address && PyErr_Occurred()) return nullptr;
+  return PyLong_FromLong(opdump_torch_lend_thread(address));
+}
+PyObject* return_thread(PyObject*, PyObject* was_lent) {
+  return opdump_torch_return_thread(PyLong_AsLong(was_lent) != 0 ? 1 : 0), Py_NewRef(Py_None);
+}
 PyObject* cut_short(PyObject*, PyObject*) { return opdump_torch_cut_short(), Py_NewRef(Py_None); }
 
 PyObject* expect_shards(PyObject*, PyObject*) { return opdump_torch_expect_shards(), Py_NewRef(Py_None); }
@@ -275,6 +284,11 @@ PyMethodDef methods[] = {
     {"failures", as_function(failures), METH_NOARGS,
      "The number of failed operators of this thread that it has saved."},
     {"join_thread", as_function(join_thread), METH_NOARGS, "Starts recording on the calling thread."},
+    {"current_scope", as_function(current_scope), METH_NOARGS,
+     "Where operators of this thread belong; 0: nothing is recorded."},
+    {"lend_thread", as_function(lend_thread), METH_O,
+     "Records on the calling thread, in a scope; what it returns ends it."},
+    {"return_thread", as_function(return_thread), METH_O, "Ends what lend_thread() has started."},
     {"cut_short", as_function(cut_short), METH_NOARGS,
      "The program was stopped: marks the current step as cut short before recording stops."},
     {"expect_shards", as_function(expect_shards), METH_NOARGS,
