@@ -224,7 +224,7 @@ def test_common_steps_are_compared_and_the_rest_is_named(recorded):
 
 def test_tails_of_equal_runs_are_compared(recorded):
     done = compare(recorded("two"), recorded("two_again"))
-    assert done.returncode == 0 and "left out" not in done.stdout, done.stdout
+    assert done.returncode == 0 and ": left out" not in done.stdout, done.stdout
 
 
 def test_a_loop_without_an_optimizer(recorded):
