@@ -13,6 +13,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -92,31 +93,56 @@ def find_or_build(directory_name: str, file_name: str, build: Callable[[pathlib.
     """The file in a directory of the cache, built by `build(path)` if it is not there."""
     directory = _cache() / "adapters" / directory_name
     path = directory / file_name
-    if path.exists():
-        return path
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with _locked(directory / "lock"):
-            if not path.exists():  # another process may have built it meanwhile
-                build(path)
+        if not path.exists():
+            directory.mkdir(parents=True, exist_ok=True)
+            with _locked(directory / "lock"):
+                if not path.exists():  # another process may have built it meanwhile
+                    for killed in directory.glob("build-*"):
+                        shutil.rmtree(killed, ignore_errors=True)
+                    build(path)
+        is_complete = _is_complete(path)
     except OSError as error:
         raise CannotBuild(f"cannot write the recorder to {directory} ({error.strerror}): set OPDUMP_CACHE to a directory "
                           "that can be written") from None
+    if not is_complete:
+        raise CannotBuild(f"{path} is damaged: remove it, and the next program that is recorded builds it again")
     return path
+
+
+def _is_complete(path: pathlib.Path) -> bool:
+    """Whether the file has its table of sections, which is its end. Loading one that is cut off ends the program with SIGBUS."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(64)
+            begin, = struct.unpack_from("<Q", header, 40)
+            size, count = struct.unpack_from("<HH", header, 58)
+            return begin + size * count <= os.fstat(file.fileno()).st_size
+    except (IsADirectoryError, struct.error):
+        return False
 
 
 @contextlib.contextmanager
 def _locked(path: pathlib.Path) -> Iterator[None]:
     import fcntl
 
+    from opdump._stderr import print_line  # CMake runs this file outside of the package
+
     with open(path, "w", encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print_line("waiting for another process, which builds the recorder")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def find_compiler() -> list[str]:
-    if chosen := os.environ.get("CXX"):
-        return shlex.split(chosen)
+    if chosen := os.environ.get("CXX", "").strip():
+        try:
+            return shlex.split(chosen)
+        except ValueError as error:
+            raise CannotBuild(f"CXX is {chosen}, which is no command ({error}): set it to a C++ compiler, or unset it") from None
     for name in ("g++", "clang++", "c++"):
         if shutil.which(name):
             return [name]

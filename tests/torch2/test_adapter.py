@@ -1,11 +1,13 @@
 """The recorder is built for the torch at hand, once; where that is impossible, the program runs as it does without us, and
 one sentence says why nothing is recorded."""
 
+import fcntl
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import threading
 
 import pytest
 import recording
@@ -62,7 +64,8 @@ def test_the_adapter_is_built_once_by_processes_that_start_at_once(opdump, tmp_p
 @pytest.mark.parametrize("environment, sentence", [
     ({"CXX": "false"}, r"the recorder for this torch could not be built; the compiler's messages are in .*build.log; it takes g[+][+] 12"),
     ({"CXX": "no-such-compiler"}, "no-such-compiler: No such file or directory; name another compiler with CXX"),
-    ({"CXX": "", "PATH": "/nowhere"}, r"there is no C\+\+ compiler"),
+    ({"CXX": " ", "PATH": "/nowhere"}, r"there is no C\+\+ compiler"),
+    ({"CXX": '"'}, r'CXX is ", which is no command \(No closing quotation\): set it to a C\+\+ compiler, or unset it'),
     ({"OPDUMP_CACHE": "/dev/null/cache"}, r"cannot write the recorder to /dev/null/cache/.*set OPDUMP_CACHE"),
 ])
 def test_without_an_adapter_the_program_runs_undumped(opdump, environment, sentence, tmp_path):
@@ -139,6 +142,46 @@ def test_a_recorder_for_another_torch(opdump, tmp_path):
     assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
     line, = own_lines(done.stderr)
     assert re.fullmatch(r"opdump: nothing is recorded: \S+_torch.so is a recorder for another torch than \S+: remove it", line), line
+
+
+@pytest.mark.parametrize("content", [None, 0, 4096], ids=["directory", "empty", "cut off"])
+def test_a_damaged_recorder(opdump, content, tmp_path):
+    """One that is cut off would end the program with SIGBUS."""
+    others = list((BUILD / "python/opdump/adapters").rglob("_torch.so"))
+    if not others:
+        pytest.skip("no recorder in the build")
+    environment = {"OPDUMP_CACHE": str(tmp_path / "cache")}
+    place = pathlib.Path(run([PYTHON, "-c", WHERE, BUILD / "python"], tmp_path, **environment).stdout.strip())
+    place.mkdir(parents=True)
+    if content is None:
+        (place / "_torch.so").mkdir()
+    else:
+        (place / "_torch.so").write_bytes(others[0].read_bytes()[:content])
+    plain = run(WORDS, tmp_path)
+    done = run([opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, **environment)
+    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
+    line, = own_lines(done.stderr)
+    assert re.fullmatch(r"opdump: nothing is recorded: \S+_torch.so is damaged: remove it, and .* builds it again", line), line
+
+
+def test_a_build_that_was_killed(opdump, tmp_path):
+    """The next one waits for a process that builds, and removes what the killed one left."""
+    environment = {"OPDUMP_CACHE": str(tmp_path / "cache"), "CXX": "false"}
+    place = pathlib.Path(run([PYTHON, "-c", WHERE, BUILD / "python"], tmp_path, **environment).stdout.strip())
+    (place / "build-killed").mkdir(parents=True)
+    (place / "build-killed/unit0.o").write_bytes(b"half")
+    with open(place / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        patience = threading.Timer(60, fcntl.flock, (lock, fcntl.LOCK_UN))
+        patience.start()
+        program = subprocess.Popen([opdump, "run", "-o", "dump", "--", *WORDS], cwd=tmp_path, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+        said = [program.stderr.readline() for _ in range(2)]
+        assert said[1] == "opdump: waiting for another process, which builds the recorder\n", said
+        assert (place / "build-killed").is_dir()
+        patience.cancel()
+    assert "could not be built" in program.communicate(timeout=300)[1]
+    assert program.returncode == 0 and not list(place.glob("build-*"))
 
 
 COMPILERS = ["g++-12", "g++-13", "g++-14", *(f"clang++-{version}" for version in range(14, 20))]
