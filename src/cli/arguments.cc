@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text/expansion.h"
@@ -10,6 +11,25 @@
 #include "terminal/output.h"
 
 namespace opdump::cli {
+namespace {
+
+// Names the first option that there is not. CLI11 lists it backwards with the words behind it, which may be
+// its value.
+std::string describe(const CLI::ExtrasError& error, const CLI::App& app) {
+  for (const std::string& word : app.remaining()) {
+    if (!word.starts_with('-') || word == "--") continue;
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    const std::string option = word.substr(0, word.find('='));
+    const auto nearest = find_nearest(option, std::vector<std::string_view>(names.begin(), names.end()));
+    return "there is no option " + option +
+           (nearest ? " (did you mean " + std::string(*nearest) + "?)" : std::string());
+  }
+  return error.what();
+}
+
+}  // namespace
 
 std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* const> args) {
   app.formatter(help_formatter());
@@ -19,6 +39,8 @@ std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* 
   } catch (const CLI::CallForHelp&) {
     terminal::print(app.help());
     return Result<int>(0);
+  } catch (const CLI::ExtrasError& e) {
+    return Result<int>(Error(Code::usage, describe(e, app) + "; see " + app.get_name() + " --help"));
   } catch (const CLI::Error& e) {
     return Result<int>(Error(Code::usage, std::string(e.what()) + "; see " + app.get_name() + " --help"));
   }

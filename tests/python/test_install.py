@@ -40,3 +40,8 @@ def test_pip_install(tmp_path):
     (tmp_path / "read.py").write_text("import opdump, sys\nprint(opdump.__file__, [op.type for op in opdump.open(sys.argv[1])])\n")
     said = run(sys.executable, tmp_path / "read.py", tmp_path / "dump", env=environment)
     assert said == f"{target}/opdump/__init__.py ['ones', 'cos']\n"
+    # Operators run again in the Python of the package, whatever is called python3.
+    (tmp_path / "python3").symlink_to("/bin/false")
+    elsewhere = {name: value for name, value in environment.items() if name != "OPDUMP_PYTHON"} | {"PATH": str(tmp_path)}
+    said = run(target / "bin/opdump", "reproduce", tmp_path / "dump", "Default/cos-op0", "-o", tmp_path / "script.py", env=elsewhere)
+    assert (tmp_path / "script.py").is_file(), said

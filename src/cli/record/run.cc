@@ -127,6 +127,14 @@ void execute(const std::vector<std::string>& command) {
 // Of a program that could not be started, as shells give them.
 constexpr int kNotFound = 127, kNotExecutable = 126;
 
+// "train.py: No such file or directory" would mislead, if it is there.
+std::string describe_failure(const std::string& program, int error) {
+  std::error_code ignored;
+  if (program.ends_with(".py") && fs::is_regular_file(program, ignored))
+    return program + " is not a program that can be started; write: python3 " + program;
+  return program + ": " + std::generic_category().message(error);
+}
+
 struct Started {
   pid_t pid = 0;
   int error = 0;  // errno, if it could not be executed
@@ -240,7 +248,7 @@ Result<int> run_run(std::span<const char* const> args) {
   }
   OPDUMP_TRY(const Started started, start(arguments.command));
   if (started.error != 0) {
-    terminal::print_error(arguments.command[0] + ": " + std::generic_category().message(started.error));
+    terminal::print_error(describe_failure(arguments.command[0], started.error));
     return started.error == ENOENT ? kNotFound : kNotExecutable;
   }
   int status = 0;
