@@ -68,6 +68,10 @@ def recorder():
         return _tensorflow
     import torch  # noqa: F401  (recording hooks a complete torch)
 
-    from opdump import _attach
+    from opdump import _adapter, _errors
 
+    try:
+        from opdump import _attach
+    except _adapter.CannotBuild as error:
+        raise _errors.make("unsupported", str(error)) from None
     return _attach

@@ -76,6 +76,18 @@ def test_without_an_adapter_the_program_runs_undumped(opdump, environment, sente
     assert re.fullmatch(f"opdump: nothing is recorded: {sentence}.*", line), done.stderr
 
 
+def test_a_block_that_cannot_be_recorded(opdump, tmp_path):
+    done = run([PYTHON, "-c", """
+import opdump
+try:
+    with opdump.record("dump"):
+        print("not reached")
+except opdump.Error as error:
+    print(error.code, error)
+"""], tmp_path, PYTHONPATH=str(opdump.parent.parent / "python"), OPDUMP_CACHE=str(tmp_path / "cache"), CXX="no-such-compiler")
+    assert (done.returncode, done.stdout) == (0, "unsupported no-such-compiler: No such file or directory; name another compiler with CXX\n")
+
+
 @pytest.mark.parametrize("option", ["-I", "-E", "-S"])
 def test_a_python_that_loads_nothing_of_ours(opdump, option, tmp_path):
     words = [PYTHON, option, "-c", "import sys; sys.path.append(sys.argv[1]); import torch; print(torch.ones(3).exp()); sys.exit(7)",
