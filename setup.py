@@ -15,6 +15,7 @@ import sys
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import ExecError
 
 ROOT = pathlib.Path(__file__).resolve().parent
 
@@ -30,6 +31,8 @@ def build(directory):
 
 class CMakeBuild(build_ext):
     def run(self):
+        if not shutil.which("cmake"):
+            raise ExecError("CMake is not installed; setup.sh, beside this file, names the packages that the build needs")
         temporary = pathlib.Path(self.build_temp).resolve()
         directory = os.environ.get("OPDUMP_BUILD_DIR") or temporary / "cmake"
         if "OPDUMP_BUILD_DIR" not in os.environ:

@@ -45,3 +45,13 @@ def test_pip_install(tmp_path):
     elsewhere = {name: value for name, value in environment.items() if name != "OPDUMP_PYTHON"} | {"PATH": str(tmp_path)}
     said = run(target / "bin/opdump", "reproduce", tmp_path / "dump", "Default/cos-op0", "-o", tmp_path / "script.py", env=elsewhere)
     assert (tmp_path / "script.py").is_file(), said
+
+
+def test_a_source_archive_has_what_the_build_needs(tmp_path):
+    # A list of files that an earlier build left in the source would complete this one.
+    run(sys.executable, "setup.py", "-q", "egg_info", "--egg-base", tmp_path, "sdist", "--dist-dir", tmp_path, cwd=ROOT)
+    archive, = tmp_path.glob("opdump-*.tar.gz")
+    run("tar", "-xzf", archive, "-C", tmp_path)
+    source = tmp_path / archive.name.removesuffix(".tar.gz")
+    run("cmake", "-S", source, "-B", tmp_path / "build", "-DOPDUMP_DEVELOPER=OFF", "-DOPDUMP_PACKAGE=ON", f"-DOPDUMP_PYTHON={sys.executable}")
+    assert (source / "web/package-lock.json").is_file() and os.access(source / "setup.sh", os.X_OK)
