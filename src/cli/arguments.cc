@@ -23,6 +23,7 @@ std::string describe(const CLI::ExtrasError& error, const CLI::App& app) {
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     const std::string option = word.substr(0, word.find('='));
     const auto nearest = find_nearest(option, std::vector<std::string_view>(names.begin(), names.end()));
+    if (nearest == option) break;  // it stands behind "--"
     return "there is no option " + option +
            (nearest ? " (did you mean " + std::string(*nearest) + "?)" : std::string());
   }
