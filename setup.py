@@ -31,6 +31,8 @@ def build(directory):
 
 class CMakeBuild(build_ext):
     def run(self):
+        if self.inplace:  # pip install --editable
+            raise ExecError("opdump has no editable installation; build it by ./build.sh and set PYTHONPATH to build/release/python")
         if not shutil.which("cmake"):
             raise ExecError("CMake is not installed; setup.sh, beside this file, names the packages that the build needs")
         temporary = pathlib.Path(self.build_temp).resolve()

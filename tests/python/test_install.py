@@ -55,3 +55,10 @@ def test_a_source_archive_has_what_the_build_needs(tmp_path):
     source = tmp_path / archive.name.removesuffix(".tar.gz")
     run("cmake", "-S", source, "-B", tmp_path / "build", "-DOPDUMP_DEVELOPER=OFF", "-DOPDUMP_PACKAGE=ON", f"-DOPDUMP_PYTHON={sys.executable}")
     assert (source / "web/package-lock.json").is_file() and os.access(source / "setup.sh", os.X_OK)
+
+
+def test_an_editable_installation_is_refused(tmp_path):
+    """It would have neither program nor libraries."""
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps", "--target", tmp_path,
+                           "--editable", "."], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and "opdump has no editable installation; build it by ./build.sh" in done.stdout + done.stderr
