@@ -22,7 +22,7 @@ constexpr std::string_view kBash = R"sh(_opdump() {
   elif [[ $word == -* ]]; then
     words=$(opdump "${COMP_WORDS[@]:1:depth}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z_-]*' | sort -u)
   else
-    COMPREPLY=($(compgen -f -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
     return
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
