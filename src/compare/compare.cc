@@ -362,8 +362,9 @@ class Comparer {
 
   void note_explained(std::size_t singles, std::size_t pairs) {
     if (singles > 0)
-      comparison_.notes.push_back(counted(singles, "operator") + (singles == 1 ? " is" : " are") +
-                                  " in one run only, and the other run has the results: no difference");
+      comparison_.notes.push_back(
+          counted(singles, "operator") + (singles == 1 ? " is" : " are") +
+          " in one run only, and the other run has the results, or nothing reads them: no difference");
     if (pairs > 0)
       comparison_.notes.push_back(counted(pairs, "operator") + (pairs == 1 ? " reads" : " read") +
                                   " other tensors in each run, and what follows agrees: no difference");

@@ -101,7 +101,7 @@ def test_a_second_relu_is_no_difference(pair):
     actual = pair.record("actual", program(between="x = F.relu(F.relu(x - 0.1))"))
     assert pair.blame(golden, actual, 0)["outcome"] == "same"
     done = subprocess.run([OPDUMP, "compare", golden, actual], cwd=pair.directory, capture_output=True, text=True)
-    assert done.returncode == 0 and "in one run only, and the other run has the results: no difference" in done.stdout, done.stdout
+    assert done.returncode == 0 and "in one run only, and the other run has the results, or nothing reads them: no difference" in done.stdout, done.stdout
 
 
 def test_attention_that_is_computed_in_another_way_is_no_difference(pair):
@@ -110,7 +110,7 @@ def test_attention_that_is_computed_in_another_way_is_no_difference(pair):
     actual = pair.record("actual", program(between="w = x.view(32, 4, 16).permute(1, 2, 0).contiguous().clone(); x = torch.bmm("
                          "w.transpose(1, 2), torch.softmax(torch.bmm(w, w.transpose(1, 2)), -1)).transpose(0, 1).reshape(32, 64)"))
     done = subprocess.run([OPDUMP, "compare", golden, actual], cwd=pair.directory, capture_output=True, text=True)
-    assert done.returncode == 0 and "in one run only, and the other run has the results: no difference" in done.stdout, done.stdout
+    assert done.returncode == 0 and "in one run only, and the other run has the results, or nothing reads them: no difference" in done.stdout, done.stdout
 
 
 def test_scores_that_are_scaled_later_are_no_difference(pair):

@@ -39,10 +39,12 @@ void note_batch(const Slot& golden, const Slot& actual, Batches& batches) {
   ++batches[{g[0], a[0]}];
 }
 
-// The commonest one, if not of a single operator; of equally common ones the smallest: others are multiples.
-std::vector<std::string> describe_batches(const Batches& batches) {
+// The commonest one, if not of a single operator nor of few of the `outputs`, as the rows of an expert; of
+// equally common ones the smallest: others are multiples.
+std::vector<std::string> describe_batches(const Batches& batches, std::uint64_t outputs) {
+  constexpr std::uint64_t kLeastShare = 32;
   const auto most = std::ranges::max_element(batches, {}, &Batches::value_type::second);
-  if (most == batches.end() || most->second < 2) return {};
+  if (most == batches.end() || most->second < 2 || most->second * kLeastShare < outputs) return {};
   return {"batch " + std::to_string(most->first.first) + " against " + std::to_string(most->first.second) +
           ": the first axis of " + counted(most->second, "output")};
 }
@@ -125,7 +127,7 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
   SystematicDifferences found;
   Batches batches;
   AbsentModules of_golden(golden, actual), of_actual(actual, golden);
-  std::uint64_t equal = 0, other = 0, named = 0, unnamed = 0;
+  std::uint64_t outputs = 0, equal = 0, other = 0, named = 0, unnamed = 0;
   const bool has_state = golden.have_call_state() || actual.have_call_state();
   std::map<std::string, std::uint64_t> autocast;  // how many operators it differs in, by how
   for (const OperatorPair& pair : pairs) {
@@ -140,6 +142,7 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
       }
       const auto g = first_output(golden, pair.golden), a = first_output(actual, pair.actual);
       if (!g || !a) continue;
+      ++outputs;
       note_batch(*g, *a, batches);
       if (!model::is_floating(g->dtype) || !model::is_floating(a->dtype)) continue;
       ++(g->dtype == a->dtype ? equal : other);
@@ -157,7 +160,7 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
                           std::string(model::dtype_info(types.second).name) + " in " +
                           counted(count, "operator"));
   for (const auto& [how, count] : autocast) found.notes.push_back(how + ", in " + counted(count, "operator"));
-  if (notes_batches) std::ranges::move(describe_batches(batches), std::back_inserter(found.notes));
+  if (notes_batches) std::ranges::move(describe_batches(batches, outputs), std::back_inserter(found.notes));
   if (named > unnamed) {  // else modules of the two have other names: another framework, a wrapper
     note_absent(actual, of_actual.unpaired(), "actual", of_golden, found.notes);
     note_absent(golden, of_golden.unpaired(), "golden", of_actual, found.notes);
