@@ -11,6 +11,7 @@ opaque  The generated kernels run. The region is one operator, with its inputs a
 
 from __future__ import annotations
 
+import collections
 import functools
 import os
 import re
@@ -177,9 +178,9 @@ class _Aten(_Backend):
 
         region = _Region()
         name = "compiled_" + _compile_id()
-        compiled = aot_autograd(fw_compiler=functools.partial(_interpret, region, False),
-                            bw_compiler=functools.partial(_interpret, region, True),
-                            inference_compiler=functools.partial(_interpret, region, False),
+        compiled = aot_autograd(fw_compiler=functools.partial(_interpret, region, "forward"),
+                            bw_compiler=functools.partial(_interpret, region, "backward"),
+                            inference_compiler=functools.partial(_interpret, region, "inference"),
                             partition_fn=min_cut_rematerialization_partition,
                             keep_inference_input_mutations=True)(module, inputs)
 
@@ -193,18 +194,25 @@ class _Aten(_Backend):
 
 
 class _Region:
-    """Where the graphs of a region run: the scope of its last forward call."""
+    """Where the graphs of a region run: the scope of the call under way. Modules that are alike share a region, and their
+    backward passes come in reverse order."""
 
-    scope = 0
+    def __init__(self) -> None:
+        self.scope = 0
+        self.forward: collections.deque[int] = collections.deque(maxlen=1024)  # calls whose backward pass has not come
 
 
-def _interpret(region: _Region, is_backward: bool, module: torch.fx.GraphModule, inputs: Any) -> Callable[[list[Any]], Any]:
+def _interpret(region: _Region, kind: str, module: torch.fx.GraphModule, inputs: Any) -> Callable[[list[Any]], Any]:
     """Runs the graph as it is; in a recorded step node by node."""
-    interpreter = _Nodes(module, region, is_backward)
+    interpreter = _Nodes(module, region, kind == "backward")
 
     def run(args: list[Any]) -> Any:
-        if not is_backward:
+        if kind != "backward":
             region.scope = hooks.module_scope()
+        elif region.forward:
+            region.scope = region.forward.pop()
+        if kind == "forward":
+            region.forward.append(region.scope)
         if not hooks.active():
             values = list(args)
             args.clear()

@@ -45,12 +45,14 @@ def test_two_recordings_are_equal(name, tmp_path):
 def test_a_compiled_model_has_the_names_of_an_eager_one(tmp_path):
     record(tmp_path, "modules", "eager", dump="eager")
     record(tmp_path, "modules", dump="compiled")
+    record(tmp_path, "modules", "layers", dump="layers")
     eager = {name for name, kind, *_ in operators(tmp_path, "eager") if kind in ("addmm", "gelu", "relu", "gelu_backward", "mm")}
     compiled = {name for name, *_ in operators(tmp_path, "compiled")}
     if torch_version() < (2, 6):  # which does not name modules in the backward pass of a compiled region
         eager = {name for name in eager if not name.startswith("Gradients/")}
     assert "Default/layers-ModuleList/0-Sequential/0-Linear/addmm-op0" in eager
     assert eager <= compiled
+    assert eager <= {name for name, *_ in operators(tmp_path, "layers")}
     lines = {name: line for name, _, _, line in operators(tmp_path, "compiled")}
     assert lines["Default/layers-ModuleList/0-Sequential/1-GELU/gelu-op0"].endswith("modules.py:7")
     done = run([OPDUMP, "compare", "eager", "compiled", "--json", "--all"], tmp_path)
