@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import dis
 import functools
 import gc
 import inspect
@@ -12,7 +11,6 @@ import os
 import sys
 import sysconfig
 import threading
-import types
 import weakref
 
 import torch
@@ -21,6 +19,7 @@ from opdump import _torch as hooks  # first, because it refuses a torch that is 
 from opdump import _futures, _loader, _notebook, _shards, _stderr
 from opdump._frames import leave_no_frame, uncaught_exception
 from opdump._imports import call_after
+from opdump._optimizers import optimizers, steps_optimizer
 from opdump._stderr import print_line
 from opdump._unrecorded import out_of_sight, uncompiled
 
@@ -40,7 +39,6 @@ _roots: weakref.WeakKeyDictionary[torch.nn.Module, tuple[str, int]] = weakref.We
 _flags: weakref.WeakKeyDictionary[torch.nn.Module, bool] = weakref.WeakKeyDictionary()  # set_dump() by module
 _name_flags: dict[str, bool] = {}  # and by name
 _naming_calls: weakref.WeakKeyDictionary[torch.nn.Module, int] = weakref.WeakKeyDictionary()  # by model, so far
-_optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
 
 
 def _is_never_compiling() -> bool:
@@ -88,28 +86,6 @@ def _name_root(module: torch.nn.Module) -> tuple[str, int]:
         _model_named = True
     _roots[module] = name, rank
     return name, rank
-
-
-@out_of_sight
-def _steps_optimizer() -> bool:
-    """Whether there is an optimizer and a function of the program on the call stack mentions its step()."""
-    if not _optimizers:
-        return False
-    frame = sys._getframe()
-    while frame:
-        if not frame.f_code.co_filename.startswith(_LIBRARIES) and _mentions_step(frame.f_code):
-            return True
-        frame = frame.f_back
-    return False
-
-
-@functools.lru_cache(maxsize=1024)
-def _mentions_step(code: types.CodeType) -> bool:
-    return "step" in code.co_names and any(
-        instruction.opname in ("LOAD_METHOD", "LOAD_ATTR") and instruction.argval == "step" for instruction in dis.get_instructions(code))
-
-
-_LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
 
 def _tell_calls(call):
@@ -179,7 +155,7 @@ def _name_weights(model: torch.nn.Module) -> None:
         _name_tensor(tensor, name, True)
         if tensor.grad is not None:
             _name_tensor(tensor.grad, f"grad.{name}", False)
-    for optimizer in _optimizers:
+    for optimizer in optimizers:
         for tensor, state in optimizer.state.items():
             for key, value in state.items() if tensor in names else ():
                 if isinstance(value, torch.Tensor):
@@ -313,7 +289,7 @@ def _note_optimizers(init):
             leave_no_frame(error)
             raise
         with _nothing_reaches_the_program("the state of an optimizer"):
-            _optimizers.add(self)
+            optimizers.add(self)
 
     return noted
 
@@ -322,7 +298,7 @@ def _find_optimizers() -> None:
     """The objects that existed before the hooks. Uses type(): isinstance may run code of an object."""
     for thing in gc.get_objects():
         if issubclass(type(thing), torch.optim.Optimizer):
-            _optimizers.add(thing)
+            optimizers.add(thing)
 
 
 @contextlib.contextmanager
@@ -363,7 +339,7 @@ def _install(only_executions: bool) -> None:
     hooks.setup(
         find_path=_find_path,
         name_root=_name_root,
-        steps_optimizer=_steps_optimizer,
+        steps_optimizer=steps_optimizer,
         start_in_child=_start_in_child,
         find_flag=_flags.get,
         describe_shard=_shards.describe_shard,

@@ -24,6 +24,7 @@ import torch
 from opdump import _torch as hooks
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
+from opdump._optimizers import LIBRARIES
 from opdump._stderr import print_line
 from opdump._unrecorded import leave_to_python, uncompiled, unrecorded
 
@@ -296,13 +297,10 @@ def _path(node: torch.fx.Node, types: dict[tuple[str, ...], str]) -> str:
     return "/".join(f"{names[i]}-{types.get(names[:i + 1], 'ModuleList')}" for i in range(len(names)))
 
 
-_LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
-
-
 def _line(node: torch.fx.Node) -> tuple[str, int, str]:
     """The file, the line and "file:line:function" of the innermost call of the program's own code."""
     frames = re.findall(r'File "([^"]+)", line (\d+), in (.+)', node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(_LIBRARIES)]
+    own = [frame for frame in frames if not frame[0].startswith(LIBRARIES)]
     if not own:
         return "", 0, ""
     file, line, function = own[-1]

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "base/worker_pool.h"
+#include "math/convert.h"
 #include "math/element_hash.h"
+#include "math/stats/stats.h"
 
 namespace opdump::compare {
 namespace {
@@ -271,6 +273,21 @@ std::optional<std::uint32_t> ContentIndex::find_part(std::span<const std::uint64
     if (first_[kind] == 0) break;  // nothing is older
   }
   return std::nullopt;
+}
+
+std::optional<RecordedNumbers> read_numbers(const dump::OperatorRun& run, model::Side side,
+                                            std::uint64_t index, std::uint64_t most) {
+  const auto slot = std::ranges::find_if(
+      run.slots, [&](const dump::Slot& s) { return s.side == side && s.index == index && !s.file.empty(); });
+  if (slot == run.slots.end()) return std::nullopt;
+  const auto tensor = dump::StoredTensor::read(*slot);
+  if (!tensor) return std::nullopt;
+  const model::TensorView& view = tensor->view();
+  const std::uint64_t count = view.element_count();
+  if (count > most || !view.is_contiguous() || !math::has_statistics(view.dtype)) return std::nullopt;
+  RecordedNumbers numbers{{view.shape.dims().begin(), view.shape.dims().end()}, std::vector<double>(count)};
+  math::convert_elements(view.dtype, view.data, numbers.values.data(), count);
+  return numbers;
 }
 
 }  // namespace opdump::compare

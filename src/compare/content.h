@@ -99,4 +99,15 @@ class ContentIndex {
   std::size_t kept_[std::size(kZeros)] = {}, first_[std::size(kZeros)] = {};
 };
 
+// The elements of a tensor, in row-major order.
+struct RecordedNumbers {
+  std::vector<std::int64_t> dims;
+  std::vector<double> values;
+};
+
+// Of an operator. Nothing if the dump has not that tensor, if it is not contiguous or no tensor of numbers,
+// and if it has more than `most` elements.
+std::optional<RecordedNumbers> read_numbers(const dump::OperatorRun& run, model::Side side,
+                                            std::uint64_t index, std::uint64_t most);
+
 }  // namespace opdump::compare

@@ -10,8 +10,7 @@
 
 #include "base/text/json.h"
 #include "compare/conditioning.h"
-#include "dump/read/dump_set.h"
-#include "math/convert.h"
+#include "compare/content.h"
 
 namespace opdump::compare {
 namespace {
@@ -70,26 +69,6 @@ const Elementwise* find_elementwise(std::string_view type) {
   return found == kKnown.end() ? nullptr : &*found;
 }
 
-struct OperandValues {
-  std::vector<std::int64_t> dims;
-  std::vector<double> values;
-};
-
-std::optional<OperandValues> read_elements(const dump::OperatorRun& run, model::Side side,
-                                           std::uint64_t index) {
-  const auto slot = std::ranges::find_if(
-      run.slots, [&](const dump::Slot& s) { return s.side == side && s.index == index && !s.file.empty(); });
-  if (slot == run.slots.end()) return std::nullopt;
-  const auto tensor = dump::StoredTensor::read(*slot);
-  if (!tensor) return std::nullopt;
-  const model::TensorView& view = tensor->view();
-  const std::uint64_t count = view.element_count();
-  if (count > kMaxElements || !view.is_contiguous() || !math::has_statistics(view.dtype)) return std::nullopt;
-  OperandValues elements{{view.shape.dims().begin(), view.shape.dims().end()}, std::vector<double>(count)};
-  math::convert_elements(view.dtype, view.data, elements.values.data(), count);
-  return elements;
-}
-
 std::optional<double> number_of(const nlohmann::ordered_json& arguments, std::string_view name) {
   const auto found = arguments.find(name);
   if (found == arguments.end()) return name == "value" ? std::optional(1.) : std::nullopt;
@@ -97,20 +76,20 @@ std::optional<double> number_of(const nlohmann::ordered_json& arguments, std::st
 }
 
 // A tensor of the call, or a number as a tensor without dimensions.
-std::optional<OperandValues> operand_of(const dump::OperatorRun& run, const nlohmann::ordered_json& arguments,
-                                        std::string_view name) {
-  if (const auto number = number_of(arguments, name)) return OperandValues{{}, {*number}};
+std::optional<RecordedNumbers> operand_of(const dump::OperatorRun& run,
+                                          const nlohmann::ordered_json& arguments, std::string_view name) {
+  if (const auto number = number_of(arguments, name)) return RecordedNumbers{{}, {*number}};
   const auto found = arguments.find(name);
   if (found == arguments.end() || !found->is_object()) return std::nullopt;
   const auto index = found->find("tensor");
   if (index == found->end() || !index->is_number_unsigned()) return std::nullopt;
-  return read_elements(run, model::Side::input, index->get<std::uint64_t>());
+  return read_numbers(run, model::Side::input, index->get<std::uint64_t>(), kMaxElements);
 }
 
 // Reads an operand in the order of an output of shape `dims`, as broadcasting says.
 class Broadcast {
  public:
-  Broadcast(OperandValues operand, const std::vector<std::int64_t>& dims)
+  Broadcast(RecordedNumbers operand, const std::vector<std::int64_t>& dims)
       : values_(std::move(operand.values)), is_same_(operand.dims == dims), dims_(dims) {
     fits_ = operand.dims.size() <= dims.size();
     strides_.assign(dims.size(), 0);
@@ -148,7 +127,7 @@ std::optional<bool> is_computed_right(const dump::OperatorRun& run) {
   if (known == nullptr || run.form == nullptr) return std::nullopt;
   const nlohmann::ordered_json arguments = parse_ordered_json(run.form->arguments);
   if (!arguments.is_object()) return std::nullopt;
-  const auto output = read_elements(run, model::Side::output, 0);
+  const auto output = read_numbers(run, model::Side::output, 0, kMaxElements);
   const auto factor = known->scalar.empty() ? std::optional(0.) : number_of(arguments, known->scalar);
   if (!output || output->values.empty() || !factor) return std::nullopt;
   std::vector<Broadcast> operands;

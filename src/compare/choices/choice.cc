@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "base/text/json.h"
-#include "dump/read/dump_set.h"
-#include "math/convert.h"
-#include "math/stats/stats.h"
+#include "compare/content.h"
 
 namespace opdump::compare {
 namespace {
@@ -38,27 +36,6 @@ const ChoosingKind* find_choice(std::string_view type) {
   };
   const auto found = std::ranges::find(kKnown, type, &ChoosingKind::type);
   return found == std::end(kKnown) ? nullptr : &*found;
-}
-
-struct ChoiceTensor {
-  std::vector<std::int64_t> dims;
-  std::vector<double> values;
-};
-
-std::optional<ChoiceTensor> read_numbers(const dump::OperatorRun& run, model::Side side,
-                                         std::uint32_t index) {
-  const auto slot = std::ranges::find_if(
-      run.slots, [&](const dump::Slot& s) { return s.side == side && s.index == index && !s.file.empty(); });
-  if (slot == run.slots.end()) return std::nullopt;
-  const auto tensor = dump::StoredTensor::read(*slot);
-  if (!tensor) return std::nullopt;
-  const model::TensorView& view = tensor->view();
-  const std::uint64_t count = view.element_count();
-  if (count > kMostElements || !view.is_contiguous() || !math::has_statistics(view.dtype))
-    return std::nullopt;
-  ChoiceTensor numbers{{view.shape.dims().begin(), view.shape.dims().end()}, std::vector<double>(count)};
-  math::convert_elements(view.dtype, view.data, numbers.values.data(), count);
-  return numbers;
 }
 
 std::size_t product(const std::vector<std::int64_t>& dims, std::size_t first, std::size_t last) {
@@ -115,10 +92,10 @@ std::optional<bool> chooses_right(const dump::OperatorRun& run) {
   if (choice == nullptr || run.form == nullptr) return std::nullopt;
   const nlohmann::ordered_json arguments = parse_ordered_json(run.form->arguments);
   if (!arguments.is_object()) return std::nullopt;
-  const auto input = read_numbers(run, model::Side::input, 0);
-  const auto values =
-      choice->has_values ? read_numbers(run, model::Side::output, 0) : std::optional(ChoiceTensor());
-  const auto places = read_numbers(run, model::Side::output, choice->has_values ? 1 : 0);
+  const auto input = read_numbers(run, model::Side::input, 0, kMostElements);
+  const auto values = choice->has_values ? read_numbers(run, model::Side::output, 0, kMostElements)
+                                         : std::optional(RecordedNumbers());
+  const auto places = read_numbers(run, model::Side::output, choice->has_values ? 1 : 0, kMostElements);
   if (!input || !values || !places || input->values.empty() || places->values.empty()) return std::nullopt;
   if (std::ranges::any_of(input->values, [](double x) { return std::isnan(x); })) return std::nullopt;
   const auto lines = lines_of(input->dims, *choice, arguments);
