@@ -211,7 +211,7 @@ class Walk {
     const OperatorComparison& op = suspects_[i];
     for (const SlotComparison& slot : op.slots) {
       if (compare::side_of(slot) != model::Side::input || !differs(slot)) continue;
-      auto producer = produced_.find(*slot.actual);
+      auto producer = produced_.find(*slot.actual, norm_of(slot));
       const bool is_whole = producer.has_value();  // a part in 16 bits may have its numbers by chance
       if (!producer) producer = produced_.find_known_part(*slot.actual);
       std::vector<std::uint64_t> actual, golden;
@@ -357,7 +357,7 @@ class Walk {
     copies_.note(suspects_, i, produced_);
     for (const SlotComparison& slot : suspects_[i].slots) {
       if (!is_only_in_actual(slot) || compare::side_of(slot) != model::Side::output) continue;
-      produced_.add(i, *slot.actual);
+      produced_.add(i, *slot.actual, norm_of(slot));
       produced_nothing_ = false;
     }
   }

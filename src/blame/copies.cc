@@ -22,7 +22,7 @@ void Copies::note(std::span<const compare::OperatorComparison> suspects, std::ui
     add(slot.actual->dtype);
     types.insert(slot.actual->dtype);
     if (compare::side_of(slot) != model::Side::input) continue;
-    const auto maker = produced.find(*slot.actual);
+    const auto maker = produced.find(*slot.actual, norm_of(slot));
     if (maker && is_paired(suspects[*maker])) of_both_.insert(i);
     const auto data = maker ? type_of_data(*maker) : std::nullopt;
     if (data) add(*data);

@@ -1,6 +1,7 @@
 #include "blame/differences.h"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "compare/arguments.h"
@@ -78,6 +79,12 @@ std::uint64_t element_count_of(const OperatorComparison& op) {
   for (const SlotComparison& slot : op.slots)
     if (slot.shape) count += model::element_count(*slot.shape).value_or(0);
   return count;
+}
+
+double norm_of(const compare::SlotComparison& slot) {
+  const bool is_of_elements =
+      slot.metrics && !slot.sharded && !slot.is_quantised && slot.quantisation_step == 0;
+  return is_of_elements ? slot.metrics->actual_norm : std::numeric_limits<double>::quiet_NaN();
 }
 
 double distance_of(const OperatorComparison& op, model::Side side) {

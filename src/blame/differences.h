@@ -40,6 +40,9 @@ std::string why_otherwise(const compare::OperatorComparison& op);
 // Of all its tensors.
 std::uint64_t element_count_of(const compare::OperatorComparison& op);
 
+// Of actual's elements; NaN if it is not known.
+double norm_of(const compare::SlotComparison& slot);
+
 // Relative L2 of the worst slot of that side; 0 if there are only statistics.
 double distance_of(const compare::OperatorComparison& op, model::Side side = model::Side::output);
 

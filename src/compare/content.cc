@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -34,31 +35,47 @@ std::optional<dump::StoredTensor> read_straight(const dump::Slot& slot) {
   return std::move(*tensor);
 }
 
-constexpr std::size_t kMaxSamples = 64;  // places in a tensor
-
 // Elements that are looked for among many others, of which a few bits rule out most.
 class Samples {
  public:
   void add(std::uint64_t element) {
     ++counts_[element];
-    bits_.set(element % bits_.size());
+    ++count_;
+    bits_.set(bit_of(element));
   }
-  bool is_empty() const { return counts_.empty(); }
+  std::size_t size() const { return counts_.size(); }  // of different ones
+  std::size_t count() const { return count_; }
 
   // How often it was added; it is no longer looked for.
   std::size_t take(std::uint64_t element) {
-    if (!bits_.test(element % bits_.size())) return 0;
+    if (!bits_.test(bit_of(element))) return 0;
     const auto found = counts_.find(element);
     if (found == counts_.end()) return 0;
     const std::size_t count = found->second;
     counts_.erase(found);
+    count_ -= count;
     return count;
   }
 
  private:
+  // From its start: all may end in zeros.
+  static std::size_t bit_of(std::uint64_t element) { return element >> 50; }
   std::bitset<1 << 14> bits_;
   std::unordered_map<std::uint64_t, std::size_t> counts_;
+  std::size_t count_ = 0;
 };
+
+bool ends_in_zeros(std::uint64_t element, unsigned zeros) {
+  return (element & ((std::uint64_t(1) << zeros) - 1)) == 0;
+}
+
+constexpr std::size_t kMaxSamples = 64;  // places in a tensor
+
+Samples sample(std::span<const std::uint64_t> elements) {
+  Samples samples;
+  for (const std::size_t place : sample_places(elements.size())) samples.add(elements[place]);
+  return samples;
+}
 
 std::uint64_t key_of(const Fingerprint& print) { return print.sum ^ print.count * 0x9E3779B97F4A7C15u; }
 
@@ -70,10 +87,12 @@ std::string file_key(const dump::Slot& slot) {
   return slot.part ? file + "@" + std::to_string(slot.part->offset) : file;
 }
 
-// As math::hashed_count() of its tensor; nothing if the file has to be read for it.
-std::optional<std::size_t> hashed_count(const dump::Slot& slot) {
-  if (element_count_of(slot) == 0 || slot.dtype == model::DType::undefined) return std::nullopt;
-  return math::hashed_count(model::TensorView::row_major(slot.dtype, *slot.shape, nullptr));
+// As math::hashed_count() of its tensor. The file is read for it if the slot has no shape.
+std::optional<std::size_t> count_of(const dump::Slot& slot) {
+  if (element_count_of(slot) > 0 && slot.dtype != model::DType::undefined)
+    return math::hashed_count(model::TensorView::row_major(slot.dtype, *slot.shape, nullptr));
+  const auto tensor = read_straight(slot);
+  return tensor ? std::optional(math::hashed_count(tensor->view())) : std::nullopt;
 }
 
 }  // namespace
@@ -94,9 +113,15 @@ Fingerprint fingerprint_of(std::span<const std::uint64_t> elements) {
   return print;
 }
 
-std::vector<std::uint64_t> elements_of(const dump::Slot& slot) {
+std::vector<std::uint64_t> elements_of(const dump::Slot& slot, unsigned zeros) {
   const auto tensor = read_straight(slot);
-  return tensor ? hash_elements(tensor->view()) : std::vector<std::uint64_t>();
+  if (!tensor) return {};
+  if (zeros == 0) return hash_elements(tensor->view());
+  std::vector<std::uint64_t> elements;
+  hash_each(tensor->view(), [&](std::uint64_t hash) {
+    if (ends_in_zeros(hash, zeros)) elements.push_back(hash);
+  });
+  return elements;
 }
 
 std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot) {
@@ -114,11 +139,12 @@ std::vector<std::size_t> sample_places(std::size_t count) {
 }
 
 std::vector<std::uint64_t> other_elements(std::span<const std::uint64_t> elements,
-                                          std::span<const std::uint64_t> than) {
-  if (elements.size() != than.size()) return {elements.begin(), elements.end()};
+                                          std::span<const std::uint64_t> than, unsigned zeros) {
+  const bool is_whole = elements.size() != than.size();
   std::vector<std::uint64_t> others;
   for (std::size_t i = 0; i < elements.size(); ++i)
-    if (elements[i] != than[i]) others.push_back(elements[i]);
+    if (ends_in_zeros(elements[i], zeros) && (is_whole || elements[i] != than[i]))
+      others.push_back(elements[i]);
   return others;
 }
 
@@ -140,103 +166,85 @@ std::optional<Fingerprint> ContentIndex::print_of(const dump::Slot& slot) {
   return known->second;
 }
 
-void ContentIndex::add(std::uint32_t op, const dump::Slot& output) {
+void ContentIndex::add(std::uint32_t op, const dump::Slot& output, double norm) {
   if (output.file.empty()) return;
   if (!output.strides) files_.insert_or_assign(file_key(output), op);
-  const auto load = [&output] { return compare::elements_of(output); };
-  if (const auto count = hashed_count(output)) {
-    unread_[*count].emplace_back(op, &output);
-    keep(op, *count, load);
-  } else if (const auto print = print_of(output)) {
-    whole_.insert_or_assign(key_of(*print), op);
-    keep(op, print->count, load);
-  }
+  const auto count = count_of(output);
+  if (!count) return;
+  made_[*count].push_back({.op = op, .slot = &output, .norm = norm});
+  keep({.op = op, .count = *count, .slot = &output});
 }
 
 void ContentIndex::add(std::uint32_t op, std::vector<std::uint64_t> elements) {
   const std::size_t count = elements.size();
-  read_unread(count);
-  whole_.insert_or_assign(key_of(fingerprint_of(elements)), op);
-  keep(op, count, [elements = std::move(elements)]() mutable { return std::move(elements); });
+  made_[count].push_back({.op = op, .print = fingerprint_of(elements)});
+  Output output{.op = op, .count = count};
+  for (std::size_t kind = 1; kind < kKinds; ++kind)
+    output.kept[kind].elements = other_elements(elements, {}, kZeros[kind]);
+  output.kept[0].elements = std::move(elements);
+  for (Kept& kept : output.kept) kept.is_read = true;
+  keep(std::move(output));
 }
 
-void ContentIndex::keep(std::uint32_t op, std::size_t count,
-                        std::function<std::vector<std::uint64_t>()> load) {
-  kept_[0] += count;
-  outputs_.push_back({op, count, 0, {}, std::move(load)});
-  make_room();
-}
-
-// Those of so many elements, in their order.
-void ContentIndex::read_unread(std::size_t count) {
-  const auto found = unread_.find(count);
-  if (found == unread_.end()) return;
-  const auto outputs = std::move(found->second);
-  unread_.erase(found);
-  std::vector<std::pair<const dump::Slot*, std::optional<Fingerprint>*>> fresh;
-  for (const auto& [op, slot] : outputs) {
-    if (slot->strides) continue;
-    const auto [known, is_new] = prints_.try_emplace(file_key(*slot));
-    if (is_new) fresh.emplace_back(slot, &known->second);
-  }
-  parallel_for(fresh.size(), threads_,
-               [&](std::size_t i) { *fresh[i].second = fingerprint_of(*fresh[i].first); });
-  for (const auto& [op, slot] : outputs)
-    if (const auto print = print_of(*slot)) whole_.insert_or_assign(key_of(*print), op);
-}
-
-bool ContentIndex::is_kept(std::uint64_t element, std::size_t kind) {
-  return (element & ((std::uint64_t(1) << kZeros[kind]) - 1)) == 0;
-}
-
-// Keeps of the elements those of its kind, and counts them.
-void ContentIndex::thin(Output& output) {
-  std::erase_if(output.elements, [&](std::uint64_t element) { return !is_kept(element, output.kind); });
-  output.elements.shrink_to_fit();
-  kept_[output.kind] += output.elements.size() - output.kept;
-  output.kept = output.elements.size();
-}
-
-void ContentIndex::make_room() {
-  for (std::size_t kind = 0; kind < std::size(kZeros); ++kind)
+// Makes room for it.
+void ContentIndex::keep(Output output) {
+  for (std::size_t kind = 0; kind < kKinds; ++kind) kept_[kind] += output.count >> kZeros[kind];
+  outputs_.push_back(std::move(output));
+  for (std::size_t kind = 0; kind < kKinds; ++kind)
     while (kept_[kind] > kMaxElements) {
-      Output& output = outputs_[first_[kind]++];
-      const std::size_t kept = std::exchange(output.kept, 0);
-      kept_[kind] -= kept;
-      if (kind + 1 == std::size(kZeros)) {
-        output.elements = {};
-        output.load = nullptr;
-        continue;
-      }
-      output.kind = kind + 1;
-      if (!output.load) {
-        thin(output);
-        continue;
-      }
-      output.kept = kept >> (kZeros[kind + 1] - kZeros[kind]);
-      kept_[kind + 1] += output.kept;
+      Output& oldest = outputs_[first_[kind]++];
+      kept_[kind] -= oldest.count >> kZeros[kind];
+      oldest.kept[kind] = {};
     }
 }
 
-const std::vector<std::uint64_t>& ContentIndex::elements_of(Output& output) {
-  if (output.load) {
-    output.elements = std::exchange(output.load, nullptr)();
-    thin(output);
-  }
-  return output.elements;
+const std::vector<std::uint64_t>& ContentIndex::elements_of(Output& output, std::size_t kind) {
+  Kept& kept = output.kept[kind];
+  if (!std::exchange(kept.is_read, true)) kept.elements = compare::elements_of(*output.slot, kZeros[kind]);
+  return kept.elements;
 }
 
-std::optional<std::uint32_t> ContentIndex::find(const dump::Slot& slot) {
+std::optional<std::uint32_t> ContentIndex::find(const dump::Slot& slot, double norm) {
   if (!slot.file.empty() && !slot.strides)
     if (const auto file = files_.find(file_key(slot)); file != files_.end()) return file->second;
+  const auto count = count_of(slot);
+  const std::vector<Made*> alike = count ? find_alike(*count, slot.dtype, norm) : std::vector<Made*>();
+  if (alike.empty()) return std::nullopt;
+  read(alike, slot);
   const auto print = print_of(slot);
-  return print ? find(*print) : std::nullopt;
+  const auto last = std::ranges::find_if(alike.rbegin(), alike.rend(),
+                                         [&](const Made* made) { return print && made->print == print; });
+  return last != alike.rend() ? std::optional((*last)->op) : std::nullopt;
 }
 
-std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) {
-  read_unread(print.count);
-  const auto whole = whole_.find(key_of(print));
-  return whole != whole_.end() ? std::optional(whole->second) : std::nullopt;
+// Those of so many elements whose norm is not known to be another one.
+std::vector<ContentIndex::Made*> ContentIndex::find_alike(std::size_t count, model::DType dtype,
+                                                          double norm) {
+  constexpr double kMost = 1e-5;  // more than the order of additions changes
+  std::vector<Made*> alike;
+  for (Made& made : made_[count]) {
+    const bool is_other = made.slot != nullptr && made.slot->dtype == dtype &&
+                          std::abs(made.norm - norm) > kMost * std::max(made.norm, norm);
+    if (!is_other) alike.push_back(&made);
+  }
+  return alike;
+}
+
+// All that are not read yet, at once.
+void ContentIndex::read(std::span<Made* const> outputs, const dump::Slot& input) {
+  std::vector<std::pair<const dump::Slot*, std::optional<Fingerprint>*>> fresh;
+  const auto add = [&](const dump::Slot& slot) {
+    if (slot.file.empty() || slot.strides) return;
+    const auto [known, is_new] = prints_.try_emplace(file_key(slot));
+    if (is_new) fresh.emplace_back(&slot, &known->second);
+  };
+  for (const Made* made : outputs)
+    if (made->slot != nullptr && !made->print) add(*made->slot);
+  add(input);
+  parallel_for(fresh.size(), threads_,
+               [&](std::size_t i) { *fresh[i].second = fingerprint_of(*fresh[i].first); });
+  for (Made* made : outputs)
+    if (made->slot != nullptr && !made->print) made->print = print_of(*made->slot);
 }
 
 std::optional<std::uint32_t> ContentIndex::find_known_part(const dump::Slot& slot) {
@@ -247,32 +255,37 @@ std::optional<std::uint32_t> ContentIndex::find_known_part(const dump::Slot& slo
 
 std::optional<std::uint32_t> ContentIndex::find_part(std::span<const std::uint64_t> actual,
                                                      std::span<const std::uint64_t> golden) {
-  constexpr std::size_t kFew = 8;
-  std::vector<std::uint64_t> wanted = other_elements(actual, golden);
-  for (std::size_t kind = 0; kind < std::size(kZeros); ++kind) {
-    std::erase_if(wanted, [&](std::uint64_t element) { return !is_kept(element, kind); });
-    if (wanted.size() < (kind == 0 ? 1 : kFew)) break;
-    const std::vector<std::size_t> places = sample_places(wanted.size());
-    Samples left;
-    for (const std::size_t place : places) left.add(wanted[place]);
-    std::map<std::uint32_t, std::size_t>
-        hits;  // by operator; an element counts for the last one that made it
-    std::size_t found = 0;
-    for (std::size_t i = outputs_.size(); i-- > first_[kind] && !left.is_empty();)
-      for (const std::uint64_t element : elements_of(outputs_[i]))
-        if (const std::size_t count = left.take(element); count > 0) {
-          hits[outputs_[i].op] += count;
-          found += count;
-        }
-    const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-    if (found * 10 >= places.size() * 9) {
-      const std::uint32_t op = std::ranges::max_element(hits, fewer)->first;
-      parts_.insert_or_assign(key_of(fingerprint_of(actual)), op);
-      return op;
-    }
+  constexpr std::size_t kMany = 32, kFew = 8;
+  const auto wanted = [&](std::size_t kind) { return other_elements(actual, golden, kZeros[kind]); };
+  const auto search = [&](std::span<const std::uint64_t> elements, std::size_t kind) {
+    const auto op = find_most(elements, kind);
+    if (op) parts_.insert_or_assign(key_of(fingerprint_of(actual)), *op);
+    return op;
+  };
+  // The fewer elements have to be read, the better; of many, some of the rarest kind are left.
+  for (std::size_t kind = kKinds - 1; kind > 0; --kind)
+    if (const auto elements = wanted(kind); sample(elements).size() >= kMany) return search(elements, kind);
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    const auto elements = wanted(kind);
+    if (elements.size() < (kind == 0 ? 1 : kFew)) break;
+    if (const auto op = search(elements, kind)) return op;
     if (first_[kind] == 0) break;  // nothing is older
   }
   return std::nullopt;
+}
+
+// The operator of most of these elements, if nine in ten are of outputs. An element counts for the last one
+// that made it.
+std::optional<std::uint32_t> ContentIndex::find_most(std::span<const std::uint64_t> elements,
+                                                     std::size_t kind) {
+  Samples left = sample(elements);
+  const std::size_t all = left.count();
+  std::map<std::uint32_t, std::size_t> hits;  // by operator
+  for (std::size_t i = outputs_.size(); i-- > first_[kind] && left.count() > 0;)
+    for (const std::uint64_t element : elements_of(outputs_[i], kind))
+      if (const std::size_t count = left.take(element); count > 0) hits[outputs_[i].op] += count;
+  if (10 * (all - left.count()) < 9 * all) return std::nullopt;
+  return std::ranges::max_element(hits, {}, [](const auto& hit) { return hit.second; })->first;
 }
 
 std::optional<RecordedNumbers> read_numbers(const dump::OperatorRun& run, model::Side side,

@@ -2,10 +2,11 @@
 // may have been used for something else in between.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,14 +32,16 @@ struct Fingerprint {
 // The elements lie together. Numbers that identify their bytes, in row-major order.
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor);
 Fingerprint fingerprint_of(std::span<const std::uint64_t> elements);
-// Of the tensor of a slot; none if it has no tensor, or one of another form.
-std::vector<std::uint64_t> elements_of(const dump::Slot& slot);
+// Of the tensor of a slot, those that end in so many zero bits; none if it has no tensor, or one of another
+// form.
+std::vector<std::uint64_t> elements_of(const dump::Slot& slot, unsigned zeros = 0);
 // The same, without room for a number for each element.
 std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 
-// Those that differ from `than` at their place; all where that has another size.
+// Those that differ from `than` at their place, of those that end in so many zero bits; all of these where
+// `than` has another size.
 std::vector<std::uint64_t> other_elements(std::span<const std::uint64_t> elements,
-                                          std::span<const std::uint64_t> than);
+                                          std::span<const std::uint64_t> than, unsigned zeros = 0);
 
 // Some places from all over a tensor of `count` elements.
 std::vector<std::size_t> sample_places(std::size_t count);
@@ -53,13 +56,15 @@ class ContentIndex {
   // On so many threads (0: one per core).
   explicit ContentIndex(unsigned threads = 0) : threads_(threads) {}
 
-  // The slot must stay. Without effect if it has no tensor.
-  void add(std::uint32_t op, const dump::Slot& output);
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+  // The slot must stay. Without effect if it has no tensor. `norm` is that of its elements, if it is known:
+  // others need not be read.
+  void add(std::uint32_t op, const dump::Slot& output, double norm = kUnknown);
   void add(std::uint32_t op, std::vector<std::uint64_t> elements);
 
   // The operator that made the file of the slot, else the last one that made all of its tensor.
-  std::optional<std::uint32_t> find(const dump::Slot& slot);
-  std::optional<std::uint32_t> find(const Fingerprint& print);
+  std::optional<std::uint32_t> find(const dump::Slot& slot, double norm = kUnknown);
   // Of a tensor that find_part() was given before, its answer; nothing if it had none.
   std::optional<std::uint32_t> find_known_part(const dump::Slot& slot);
   // The one that made most of the elements that differ from golden's, or of all where it has another size: a
@@ -69,34 +74,43 @@ class ContentIndex {
                                          std::span<const std::uint64_t> golden);
 
  private:
-  // All elements of the last outputs, one in 64 of older ones, one in 4096 of still older ones: those whose
-  // hash has so many zeros at its end, so that a part has the same ones.
+  // A part of a tensor has the same ones of its elements whose hash ends in so many zero bits: these are
+  // enough to find a large part, and room for those of many outputs.
   static constexpr unsigned kZeros[] = {0, 6, 12};
-  static constexpr std::size_t kMaxElements = 1 << 24;  // of each kind
+  static constexpr std::size_t kKinds = std::size(kZeros);
+  static constexpr std::size_t kMaxElements = 1 << 24;  // of each kind, which the last outputs have
+  struct Kept {
+    std::vector<std::uint64_t> elements;
+    bool is_read = false;
+  };
   struct Output {
     std::uint32_t op = 0;
-    // How many of its elements are kept, or will be about, and of which kind.
-    std::size_t kept = 0, kind = 0;
-    std::vector<std::uint64_t> elements;
-    std::function<std::vector<std::uint64_t>()> load;  // null if they are loaded, or none are kept
+    std::size_t count = 0;  // of all its elements
+    const dump::Slot* slot = nullptr;
+    std::array<Kept, kKinds> kept{};
   };
-  void keep(std::uint32_t op, std::size_t count, std::function<std::vector<std::uint64_t>()> load);
+  // An output as a whole.
+  struct Made {
+    std::uint32_t op = 0;
+    const dump::Slot* slot = nullptr;  // null if the print is known
+    double norm = kUnknown;
+    std::optional<Fingerprint> print = std::nullopt;
+  };
+  void keep(Output output);
   std::optional<Fingerprint> print_of(const dump::Slot& slot);
-  void read_unread(std::size_t count);
-  static bool is_kept(std::uint64_t element, std::size_t kind);
-  void thin(Output& output);
-  void make_room();
-  const std::vector<std::uint64_t>& elements_of(Output& output);
+  std::vector<Made*> find_alike(std::size_t count, model::DType dtype, double norm);
+  void read(std::span<Made* const> outputs, const dump::Slot& input);
+  static const std::vector<std::uint64_t>& elements_of(Output& output, std::size_t kind);
+  std::optional<std::uint32_t> find_most(std::span<const std::uint64_t> elements, std::size_t kind);
 
   unsigned threads_;
   std::unordered_map<std::string, std::uint32_t> files_;
   std::unordered_map<std::string, std::optional<Fingerprint>> prints_;  // by file, and place in it
-  // By their number of elements: outputs that are not in whole_ yet.
-  std::unordered_map<std::size_t, std::vector<std::pair<std::uint32_t, const dump::Slot*>>> unread_;
-  std::unordered_map<std::uint64_t, std::uint32_t> whole_, parts_;  // by fingerprint
+  std::unordered_map<std::size_t, std::vector<Made>> made_;             // by the number of elements
+  std::unordered_map<std::uint64_t, std::uint32_t> parts_;              // by fingerprint
   std::vector<Output> outputs_;
-  // By kind: how many elements are kept, and from which output on.
-  std::size_t kept_[std::size(kZeros)] = {}, first_[std::size(kZeros)] = {};
+  // By kind: from which output on elements are kept, and about how many.
+  std::array<std::size_t, kKinds> first_{}, kept_{};
 };
 
 // The elements of a tensor, in row-major order.

@@ -16,24 +16,10 @@ std::vector<std::uint64_t> elements(const std::vector<float>& values) {
       model::DType::float32, {static_cast<std::int64_t>(values.size())}, values.data()));
 }
 
-std::optional<std::uint32_t> find(ContentIndex& index, const std::vector<float>& values) {
-  return index.find(fingerprint_of(elements(values)));
-}
-
 TEST(Content, ATransposedCopyHasTheSameFingerprint) {
   EXPECT_EQ(fingerprint_of(elements({1, 2, 3, 4})), fingerprint_of(elements({1, 3, 2, 4})));
   EXPECT_FALSE(fingerprint_of(elements({1, 2, 3, 4})) == fingerprint_of(elements({1, 2, 3, 5})));
   EXPECT_FALSE(fingerprint_of(elements({0, 0})) == fingerprint_of(elements({0, 0, 0})));
-}
-
-TEST(Content, TheLastOperatorThatMadeATensorIsItsProducer) {
-  ContentIndex index;
-  index.add(1, elements({1, 2, 3}));
-  index.add(2, elements({4, 5, 6}));
-  index.add(3, elements({3, 2, 1}));
-  EXPECT_EQ(find(index, {1, 2, 3}), 3u);
-  EXPECT_EQ(find(index, {4, 5, 6}), 2u);
-  EXPECT_EQ(find(index, {7, 8, 9}), std::nullopt);
 }
 
 // Of float32, as a .npy file.
@@ -55,8 +41,35 @@ class ContentFiles : public testing::Test {
  protected:
   void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::optional<std::uint32_t> find(ContentIndex& index, const std::vector<float>& values,
+                                    double norm = ContentIndex::kUnknown) const {
+    return index.find(write_slot(folder_ + "/" + std::to_string(values.front()) + ".npy", values), norm);
+  }
   std::string folder_ = testing::TempDir() + "contentXXXXXX";
 };
+
+TEST_F(ContentFiles, TheLastOperatorThatMadeATensorIsItsProducer) {
+  ContentIndex index;
+  index.add(1, elements({1, 2, 3}));
+  index.add(2, elements({4, 5, 6}));
+  index.add(3, elements({3, 2, 1}));
+  EXPECT_EQ(find(index, {1, 2, 3}), 3u);
+  EXPECT_EQ(find(index, {4, 5, 6}), 2u);
+  EXPECT_EQ(find(index, {7, 8, 9}), std::nullopt);
+}
+
+TEST_F(ContentFiles, OnlyOutputsOfTheSameNormAreRead) {
+  const dump::Slot first = write_slot(folder_ + "/first.npy", {3, 4}),
+                   second = write_slot(folder_ + "/second.npy", {6, 8});
+  ContentIndex index;
+  index.add(1, first, 5);
+  index.add(2, second, 10);
+  std::filesystem::remove(second.file);
+  EXPECT_EQ(find(index, {4, 3}, 5.0000001), 1u);
+  EXPECT_EQ(find(index, {8, 6}, 10), std::nullopt);  // the file is gone
+  EXPECT_EQ(find(index, {3, 4}, 6), std::nullopt);   // would be the first one's
+  EXPECT_EQ(find(index, {4, 3}), 1u);
+}
 
 TEST_F(ContentFiles, ATensorHasMostElementsOfItsParts) {
   std::vector<float> values(40);

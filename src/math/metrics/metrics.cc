@@ -54,7 +54,8 @@ struct State {
   TypeLimits extremes;
   PairSums sums;
   Metrics metrics;
-  std::uint64_t seen = 0;  // pairs
+  std::uint64_t seen = 0;   // pairs
+  bool is_partial = false;  // some are in no sum
 
   void note_worst(double abs, double actual, double golden, std::uint64_t index) {
     metrics.max_abs = abs;
@@ -67,6 +68,7 @@ struct State {
   void add(const State& next) {
     sums.add(next.sums);
     metrics.nan_mismatch_count += next.metrics.nan_mismatch_count;
+    is_partial |= next.is_partial;
     const Metrics& other = next.metrics;
     if (other.max_abs > metrics.max_abs)
       note_worst(other.max_abs, other.max_abs_actual, other.max_abs_golden, seen + other.max_abs_index);
@@ -76,8 +78,11 @@ struct State {
   // One pair, with all the rules for NaN and inf.
   void add_pair(double actual, double golden) {
     const std::uint64_t index = seen++;
-    if (extremes.are(actual, golden) || tolerance.is_filler(actual, golden)) return;
-    if (std::isfinite(actual) && std::isfinite(golden)) {
+    const bool is_extreme = extremes.are(actual, golden) || tolerance.is_filler(actual, golden);
+    const bool is_finite = std::isfinite(actual) && std::isfinite(golden);
+    is_partial |= is_extreme || !is_finite;
+    if (is_extreme) return;
+    if (is_finite) {
       sums.add(actual, golden, tolerance);
       const double abs = std::abs(actual - golden);
       if (abs > metrics.max_abs) note_worst(abs, actual, golden, index);
@@ -133,6 +138,8 @@ Metrics finish(const State& state) {
   result.count = state.seen;
   result.mismatch_count = sums.mismatch_count + result.nan_mismatch_count;
   result.cosine = cosine(sums);
+  result.actual_norm =
+      state.is_partial ? std::numeric_limits<double>::quiet_NaN() : std::sqrt(sums.actual_squares);
   const bool far = result.nan_mismatch_count > 0;
   const auto count = static_cast<double>(std::max<std::uint64_t>(result.count, 1));
   result.max_rel = far ? kInfinity : sums.max_rel;

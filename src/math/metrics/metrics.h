@@ -5,6 +5,7 @@
 //   max_rel      max |a - g| / |g|; an element with g == 0 counts as 0 if a == 0, else as inf
 //   relative_l2  |a - g| / |g|; 0 if both are zero, inf if only g is
 //   rmse         sqrt(mean (a - g)^2)
+//   actual_norm  |a|; NaN if elements are left out of it
 //   mismatch     elements that are not close: |a - g| <= atol + rtol |g| (numpy.isclose, not symmetric)
 // Equal infinities differ by 0 and NaN equals NaN (two runs that overflow at the same element agree). NaN or
 // inf against anything else is a mismatch and makes every metric of distance inf: max_abs, max_rel, mean_abs,
@@ -28,6 +29,7 @@ struct Metrics {
   double cosine = 1, max_abs = 0, max_rel = 0, relative_l2 = 0, mean_abs = 0, rmse = 0;
   std::uint64_t max_abs_index = 0;                // row-major index of the first worst element
   double max_abs_actual = 0, max_abs_golden = 0;  // its two values; of a complex element the worse part
+  double actual_norm = 0;
 };
 
 // Compares element by element, in row-major order; the dtypes may differ (float16 against float32). Complex

@@ -54,7 +54,7 @@ Metrics compare_tensors_reference(const TensorView& actual, const TensorView& go
   const std::vector<double> as = real_numbers(actual), gs = real_numbers(golden);
   const bool complex = model::dtype_info(actual.dtype).kind == model::DTypeKind::complex;
   Metrics m;
-  double dot = 0, aa = 0, gg = 0, dd = 0, total = 0;
+  double dot = 0, aa = 0, aa_of_all = 0, gg = 0, dd = 0, total = 0;
   m.count = as.size();
   const double la = model::largest_number(actual.dtype).value_or(0);
   const double lg = model::largest_number(golden.dtype).value_or(0);
@@ -78,14 +78,19 @@ Metrics compare_tensors_reference(const TensorView& actual, const TensorView& go
     if (!finite && abs != 0) ++m.nan_mismatch_count;
     total += abs;
     dd += abs * abs;
-    if (!finite) continue;
+    if (!finite) {
+      aa_of_all = std::numeric_limits<double>::quiet_NaN();
+      continue;
+    }
     dot += a * g;
     aa += a * a;
+    aa_of_all += a * a;
     gg += g * g;
   }
   const double count = std::max<double>(1, static_cast<double>(m.count));
   m.mean_abs = total / count;
   m.rmse = std::sqrt(dd / count);
+  m.actual_norm = std::sqrt(aa_of_all);
   m.relative_l2 = dd == 0 ? 0 : dd == kInfinity && gg < kInfinity ? kInfinity : std::sqrt(dd) / std::sqrt(gg);
   m.cosine = aa == 0 && gg == 0 ? 1 : aa == 0 || gg == 0 ? 0 : dot / (std::sqrt(aa) * std::sqrt(gg));
   return m;

@@ -42,6 +42,7 @@ void expect_same(const Metrics& actual, const Metrics& expected) {
   expect_near(actual.relative_l2, expected.relative_l2);
   expect_near(actual.mean_abs, expected.mean_abs);
   expect_near(actual.rmse, expected.rmse);
+  expect_near(actual.actual_norm, expected.actual_norm);
   expect_identical(actual.max_abs, expected.max_abs);
   expect_identical(actual.max_rel, expected.max_rel);
   EXPECT_EQ(actual.max_abs_index, expected.max_abs_index);
