@@ -1,7 +1,8 @@
 """Runs recorded operators of torch and of ONNX again in float64, for `opdump blame`: a program of its own that imports nothing
 of opdump, so that any Python with a torch can run it.
 
-Reads one JSON request per line and answers each with one line. A request has an operator with its recorded inputs and
+The argument says how many others work beside it; its first answer has "others", how many do. Each reads one JSON request per line and
+answers it with one line. A request has an operator with its recorded inputs and
 outputs, of one side or of both:
 
     {"function": "aten::mul.Tensor", "sides": {
@@ -30,7 +31,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
-import gc
+import importlib
 import json
 import math
 import mmap
@@ -42,11 +43,11 @@ sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come 
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # several of these run at once
 
-gc.disable()  # the import makes many objects, none of which is released
-try:
-    import torch  # noqa: E402
-except ImportError as error:
-    sys.exit(f"{sys.executable}: {error}")
+import _worker as worker  # noqa: E402
+
+worker.import_torch()
+
+import torch  # noqa: E402
 
 import _native as native  # noqa: E402
 import _pieces as pieces  # noqa: E402
@@ -124,6 +125,8 @@ class Operator:
             raise CannotReplay("the dump does not name the function that the operator executes")
         if space in ("c10d", "_c10d_functional"):
             raise CannotReplay(f"{function} is a collective of several processes")
+        if space == "prims":
+            importlib.import_module("torch._prims")  # defines them
         if space not in _SPACES:
             raise CannotReplay(f"{function} is not an operator of torch itself")
         try:
@@ -136,6 +139,7 @@ class Operator:
         if not computes or any("filename" in a.name for a in self.schema.arguments):
             raise CannotReplay(f"{function} does more than compute tensors")
         seeded = getattr(getattr(torch, "Tag", None), "nondeterministic_seeded", None)
+        self.writes = any(a.alias_info is not None and a.alias_info.is_write or self.is_extra_output(a) for a in self.schema.arguments)
         self._is_seeded = seeded is not None and seeded in getattr(self._call, "tags", ())
 
     def check_random(self, given: dict[str, Any]) -> None:
@@ -253,8 +257,9 @@ class Side:
         self.reference = self.run_with(self.inputs)
 
     def run_with(self, inputs: Tensors, arguments: Optional[dict[str, Any]] = None) -> list[Optional[torch.Tensor]]:
-        fresh = {i: x.clone() for i, x in inputs.items()}  # which the operator may write to
-        return self.op.run(self.arguments if arguments is None else arguments, fresh, self.constants)
+        if self.op.writes:
+            inputs = {i: x.clone() for i, x in inputs.items()}
+        return self.op.run(self.arguments if arguments is None else arguments, inputs, self.constants)
 
     def judge(self) -> dict[str, Any]:
         """By output. Kernels of 16-bit types may have rounded the numbers of the program to that type, others may compute with them
@@ -314,7 +319,7 @@ class Side:
 
     def perturbed(self) -> list[list[Optional[torch.Tensor]]]:
         if self.constants not in self._runs:
-            draws = torch.Generator().manual_seed(7)
+            draws = torch.default_generator.manual_seed(7)
             self._runs[self.constants] = [self.run_with(rounding.perturb(self.inputs, self.u or 2.0**-24, draws)) for _ in range(_DRAWS)]
         return self._runs[self.constants]
 
@@ -544,6 +549,20 @@ def _reply(request: dict[str, Any]) -> dict[str, Any]:
     return _forget() if "forget" in request else answer(request)
 
 
+def _try(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return _reply(request)
+    except CannotReplay as reason:
+        return {"ok": False, "random": reason.is_random, "reason": str(reason)}
+    except onnx.NoReference as reason:
+        return {"ok": False, "random": False, "reason": str(reason)}
+    except Exception as error:  # noqa: BLE001 - of whatever operator
+        if worker.import_rest():
+            return _try(request)
+        text = (str(error).splitlines() or [""])[0]
+        return {"ok": False, "random": False, "reason": f"torch {torch.__version__} fails: {type(error).__name__}: {text}"}
+
+
 def _finite(value: Any) -> Any:
     """JSON has no infinity."""
     if isinstance(value, dict):
@@ -562,21 +581,14 @@ def _keep_memory() -> None:
 
 
 def main() -> None:
-    gc.freeze()
-    gc.enable()
     _keep_memory()
+    others = worker.fork_others()
     replies = sys.stdout
     sys.stdout = sys.stderr  # what a library prints is no reply
-    for line in sys.stdin:
-        try:
-            reply = _reply(json.loads(line))
-        except CannotReplay as reason:
-            reply = {"ok": False, "random": reason.is_random, "reason": str(reason)}
-        except onnx.NoReference as reason:
-            reply = {"ok": False, "random": False, "reason": str(reason)}
-        except Exception as error:  # noqa: BLE001 - of whatever operator
-            text = (str(error).splitlines() or [""])[0]
-            reply = {"ok": False, "random": False, "reason": f"torch {torch.__version__} fails: {type(error).__name__}: {text}"}
+    for number, line in enumerate(sys.stdin):
+        reply = _try(json.loads(line))
+        if number == 0:
+            reply["others"] = others
         replies.write(json.dumps(_finite(reply)) + "\n")
         replies.flush()
 

@@ -343,6 +343,8 @@ def is_onnx(function: str) -> bool:
 class OnnxOperator:
     """As _replay.Operator, of which it has what Side and _reproduce use."""
 
+    writes = False  # to its inputs
+
     def __init__(self, function: str) -> None:
         self.name = function
         self.domain, _, rest = function.partition("::")

@@ -171,11 +171,12 @@ def contracted(type: str, inputs: Tensors, output: torch.Tensor, index: int) -> 
 def perturb(inputs: Tensors, u: float, draws: torch.Generator) -> Tensors:
     """Every number times 1 + u or 1 - u, at random."""
     result = {}
+    eight = torch.arange(256).unsqueeze(1).bitwise_right_shift(torch.arange(8)).bitwise_and_(1)  # bits of a byte, which takes as long as one
+    factors = eight.to(torch.float64).mul_(2 * u).add_(1 - u)
     for index, x in inputs.items():
         if x.is_floating_point() or x.is_complex():
-            bits = torch.randint(0, 256, (-(-x.numel() // 8),), generator=draws, dtype=torch.uint8)  # a byte takes as long as a bit
-            bits = bits.unsqueeze(1).bitwise_right_shift(torch.arange(8, dtype=torch.uint8)).bitwise_and_(1)
-            x = bits.flatten()[:x.numel()].reshape(x.shape).to(torch.float64).mul_(2 * u).add_(1 - u) * x
+            drawn = torch.randint(0, 256, (-(-x.numel() // 8),), generator=draws, dtype=torch.uint8)
+            x = factors.index_select(0, drawn.to(torch.int32)).flatten()[:x.numel()].reshape(x.shape) * x
         else:
             x = x.clone()
         result[index] = x
@@ -197,58 +198,65 @@ class Explained:
     rounding makes of any operator."""
 
     def __init__(self, type: str, inputs: Tensors, index: int, dtype: str, y: torch.Tensor, others: Sequence[torch.Tensor] = ()) -> None:
+        y = y.to(torch.complex128 if y.is_complex() else torch.float64)
         self.type, self.y, self.dtype, self.u = type, y, dtype, ROUNDOFF[dtype]
-        self.s = torch.stack([(other - y).abs() for other in others]).square().mean(0).sqrt() if others else torch.zeros(
-            y.shape, dtype=torch.float64)
+        self.s = torch.zeros(y.shape if others else (), dtype=torch.float64)
+        for other in others:
+            change = (other - y).abs()
+            self.s.addcmul_(change, change, value=1 / len(others))
+        self.s.sqrt_()
         self.n = contracted(type, inputs, y, index)
         self.g = math.sqrt(self.n) if self.u <= 2.0**-24 else 1 + math.sqrt(self.n) * _ACCUMULATOR / self.u
 
     def judge(self, x: torch.Tensor, worst_case: Optional[Callable[[], Optional[torch.Tensor]]] = None) -> dict[str, Any]:
         """Of x as it was recorded. `worst_case` gives what the sum of the sizes of all its terms is."""
-        u, y, tiny, zero = self.u, self.y, TINY[self.dtype], torch.zeros((), dtype=torch.float64)
-        actual = widen(x)
-        is_finite = torch.isfinite(actual) & torch.isfinite(y) & torch.isfinite(self.s)
-        may_overflow = y.abs() >= LARGEST[self.dtype] * (1 - 64 * u)
-        lost = ~is_finite & ~may_overflow & ~(is_nan(actual) & ~torch.isfinite(y)) & ~(actual == y) & torch.isfinite(self.s)
-        if bool(lost.any()):
-            return count_wrong(lost, actual, y)
-        e = torch.where(is_finite, actual - y, zero)
-        size, s = torch.where(is_finite, y.abs(), zero), torch.where(is_finite, self.s, zero)
+        u, y, tiny, s, actual = self.u, self.y, TINY[self.dtype], self.s, widen(x)
+        if all(math.isfinite(norm(of)) for of in (actual, y, s)):
+            e, size = actual - y, y.abs()
+        else:
+            is_finite, zero = torch.isfinite(actual) & torch.isfinite(y) & torch.isfinite(s), torch.zeros((), dtype=torch.float64)
+            may_overflow = y.abs() >= LARGEST[self.dtype] * (1 - 64 * u)
+            lost = ~is_finite & ~may_overflow & ~(is_nan(actual) & ~torch.isfinite(y)) & ~(actual == y) & torch.isfinite(s)
+            if bool(lost.any()):
+                return count_wrong(lost, actual, y)
+            e, s = torch.where(is_finite, actual - y, zero), torch.where(is_finite, s, zero)
+            y = torch.where(is_finite, y, zero)
+            size = y.abs()
+        t = (u * size).add_(s).mul_(self.g).add_(tiny)
         floor = 0.5 * norm(s) / math.sqrt(max(1, s.numel()))
-        t = self.g * (u * size + s) + tiny
-        ratio = e.abs() / (self.g * (u * size + s.clamp(min=floor)) + tiny)
+        ratio = e.abs().div_((u * size).add_(s.clamp(min=floor)).mul_(self.g).add_(tiny) if floor > 0 else t)
         worst = int(ratio.argmax()) if ratio.numel() else 0
-        answer = {"r": norm(e) / norm(t) if norm(t) > 0 else 0.0 if norm(e) == 0 else math.inf, "rho": float(ratio.max()) if ratio.numel() else 0.0,
+        answer = {"r": norm(e) / norm(t) if norm(t) > 0 else 0.0 if norm(e) == 0 else math.inf, "rho": float(ratio.flatten()[worst]) if ratio.numel() else 0.0,
                   "relative": norm(e) / norm(size) if norm(size) > 0 else 0.0, "count": actual.numel(),
-                  **self._bias(e, torch.where(is_finite, y, zero), t, is_finite), **place(worst, actual, y)}
+                  **self._bias(e, y, t), **place(worst, actual, self.y)}
         is_open = answer["r"] > 1 or answer["rho"] > 4 or answer["alpha"] > 1
         sizes = worst_case() if worst_case is not None and is_open else None
         if sizes is not None and sizes.shape == e.shape:
             unit = u if u <= 2.0**-24 else _ACCUMULATOR
-            bound = self.n * unit * torch.where(is_finite, sizes.abs(), zero) + u * size + tiny
+            bound = self.n * unit * sizes.abs().nan_to_num(0.0, math.inf) + u * size + tiny
             answer["beyond"] = float((e.abs() / bound).max())
         return answer
 
-    def _bias(self, e: torch.Tensor, y: torch.Tensor, t: torch.Tensor, is_finite: torch.Tensor) -> dict[str, float]:
+    def _bias(self, e: torch.Tensor, y: torch.Tensor, t: torch.Tensor) -> dict[str, float]:
         """Do all elements go the same way, and more than errors of size t do by chance? The last rounding of a right result is no
         bias: x + 1e-8 is x for many x."""
         length, u = norm(y), self.u
         if not length > 0:
             return {"alpha": 0.0, "chance": 0.0}
-        part, target = y / length, getattr(torch, self.dtype)
-        rounded = torch.where(is_finite, y - widen(y.to(target)), torch.zeros((), dtype=torch.float64))
-        error = (e + rounded) / length
-        common = (error * part.conj()).sum()
+        part = (y / length).flatten()
+        error = (y - widen(y.to(getattr(torch, self.dtype)))).add_(e).flatten().div_(length)
+        common = torch.vdot(part, error)
         # Equal elements have equal errors.
-        fourth = float(part.abs().pow(4).sum())
+        weight = part.abs()
+        fourth = norm(weight.square()) ** 2
         independent = 1 / fourth if fourth > 0 else 1.0
         unique = independent if y.is_complex() else float(y.flatten()[:4096].unique().numel())
-        spread = norm(t / length * part.abs())
+        spread = norm(t.flatten() * weight) / length
         # Elements of a sum of products have errors of their own, and what is left without the bias is their size. Of few
         # elements it is often too small by chance: the factor is that of Student's t at one in a million, by 8.
         freedom = min(independent, unique) - 1
         if self.type in _SUMS and freedom > 2:
-            spread = min(spread, norm((error - common * part) * part.abs()) * (1 + 330 / freedom**3))
+            spread = min(spread, norm(error.sub_(common * part).mul_(weight)) * (1 + 330 / freedom**3))
         return {"alpha": abs(complex(common)) / u, "chance": spread / u * math.sqrt(max(1.0, independent / unique))}
 
 

@@ -25,8 +25,11 @@ bool has_usual_question(const OperatorComparison& op) {
 Question usual_question(const OperatorComparison& op) { return {.repeats = !amplifies(op)}; }
 
 void Ahead::look_beyond(std::uint32_t i, std::uint64_t replayed, const std::set<std::uint32_t>* chosen) {
-  if (!expect_ || replayed + kAhead > limit_) return;
-  const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(i + kAhead, suspects_.size()));
+  const std::size_t most = chosen != nullptr ? chosen->size() : kAhead;
+  if (!expect_ || replayed + most > limit_) return;
+  if (chosen == nullptr && !has_usual_question(suspects_[i])) return;  // its answer may be the last one
+  const std::size_t last = chosen != nullptr ? suspects_.size() : i + kAhead;
+  const auto end = static_cast<std::uint32_t>(std::min(last, suspects_.size()));
   for (next_ = std::max(next_, i); next_ < end; ++next_) {
     const OperatorComparison& op = suspects_[next_];
     if ((chosen != nullptr && !chosen->contains(next_)) || !has_usual_question(op)) continue;
@@ -34,8 +37,7 @@ void Ahead::look_beyond(std::uint32_t i, std::uint64_t replayed, const std::set<
     if (!request) continue;
     expect_({.request = std::move(*request),
              .function = op.golden->form->function,
-             .elements = element_count_of(op),
-             .followers = chosen != nullptr ? chosen->size() : suspects_.size() - next_});
+             .elements = element_count_of(op)});
   }
 }
 

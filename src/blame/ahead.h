@@ -22,7 +22,7 @@ class Ahead {
       : suspects_(suspects), expect_(expect), limit_(limit) {}
 
   // It is the turn of suspect `i`, and `replayed` have run again. Those that follow will be asked about
-  // unless something is found before; only those of `chosen`, if it is not null.
+  // unless something is found before; if `chosen` is not null, all of it and no others.
   void look_beyond(std::uint32_t i, std::uint64_t replayed, const std::set<std::uint32_t>* chosen = nullptr);
 
  private:

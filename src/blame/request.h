@@ -44,8 +44,7 @@ using Replay = std::function<Result<std::string>(std::string request)>;
 // A request that will probably be made, and what says how long it takes.
 struct Upcoming {
   std::string request, function;
-  std::uint64_t elements = 0;   // of all tensors
-  std::uint64_t followers = 0;  // so many may be asked about after it
+  std::uint64_t elements = 0;  // of all tensors
 };
 
 // Requests for the worker itself: to judge by the limits of a file as well, and to write those that it has

@@ -32,19 +32,38 @@ Result<std::array<Fd, 2>> make_connection(const std::string& name) {
 }  // namespace
 
 Result<ConnectedChild> ConnectedChild::start(std::vector<std::string> command, std::span<const int> places) {
+  OPDUMP_TRY(auto started, start(std::move(command), places, {}));
+  return std::move(started.front());
+}
+
+Result<std::vector<ConnectedChild>> ConnectedChild::start(std::vector<std::string> command,
+                                                          std::span<const int> places,
+                                                          std::span<const int> further) {
   OPDUMP_TRY(auto ends, make_connection(command.front()));
+  std::vector<std::array<Fd, 2>> others;
+  for (std::size_t i = 0; i < further.size(); ++i) {
+    OPDUMP_TRY(auto more, make_connection(command.front()));
+    others.push_back(std::move(more));
+  }
   std::vector<char*> argv;
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   for (const int place : places) ::posix_spawn_file_actions_adddup2(&actions, ends[1].get(), place);
+  for (std::size_t i = 0; i < further.size(); ++i)
+    ::posix_spawn_file_actions_adddup2(&actions, others[i][1].get(), further[i]);
   pid_t child = 0;
   const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
-  if (error == 0) return ConnectedChild(child, std::move(ends[0]));
-  errno = error;
-  return io_error(command.front(), "start");
+  if (error != 0) {
+    errno = error;
+    return io_error(command.front(), "start");
+  }
+  std::vector<ConnectedChild> started;
+  started.push_back(ConnectedChild(child, std::move(ends[0])));
+  for (auto& other : others) started.push_back(ConnectedChild(0, std::move(other[0])));
+  return started;
 }
 
 ConnectedChild::~ConnectedChild() {
@@ -54,7 +73,10 @@ ConnectedChild::~ConnectedChild() {
 }
 
 void ConnectedChild::kill() const {
-  if (child_ > 0) ::kill(child_, SIGKILL);
+  if (child_ > 0)
+    ::kill(child_, SIGKILL);
+  else
+    ::shutdown(connection_.get(), SHUT_RDWR);
 }
 
 bool ConnectedChild::send(std::string_view text) const {

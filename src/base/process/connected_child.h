@@ -19,6 +19,10 @@ class ConnectedChild {
   // `command` is the program, looked for as a shell does, and its arguments. The child has the socket at the
   // descriptors `places`, each below 16. Errors: not_found, io.
   static Result<ConnectedChild> start(std::vector<std::string> command, std::span<const int> places);
+  // The first is the program. It has processes of its own at the other ends, each of which it has at one of
+  // the descriptors `further`, and which end with it.
+  static Result<std::vector<ConnectedChild>> start(std::vector<std::string> command,
+                                                   std::span<const int> places, std::span<const int> further);
   ConnectedChild(ConnectedChild&& other) noexcept
       : child_(std::exchange(other.child_, 0)), connection_(std::move(other.connection_)) {}
   ConnectedChild& operator=(ConnectedChild&&) = delete;
@@ -28,7 +32,8 @@ class ConnectedChild {
   bool send(std::string_view text) const;
   // The bytes that were received, at least one; 0 if no more can come.
   std::size_t receive(std::span<char> buffer) const;
-  // Ends the program at once, whatever it does. Another thread may be in send() or receive().
+  // Ends the program at once, whatever it does; another process than the first reads no more. Another thread
+  // may be in send() or receive().
   void kill() const;
 
  private:

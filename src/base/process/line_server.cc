@@ -7,9 +7,18 @@
 namespace opdump {
 
 Result<LineServer> LineServer::start(const std::vector<std::string>& command) {
+  OPDUMP_TRY(auto servers, start(command, 1));
+  return std::move(servers.front());
+}
+
+Result<std::vector<LineServer>> LineServer::start(const std::vector<std::string>& command,
+                                                  std::size_t count) {
   constexpr std::array kPlaces{STDIN_FILENO, STDOUT_FILENO};
-  OPDUMP_TRY(ConnectedChild child, ConnectedChild::start(command, kPlaces));
-  return LineServer(std::move(child), command.front());
+  constexpr std::array kFurther{3, 4, 5, 6, 7, 8, 9};
+  OPDUMP_TRY(auto children, ConnectedChild::start(command, kPlaces, std::span(kFurther).first(count - 1)));
+  std::vector<LineServer> servers;
+  for (ConnectedChild& child : children) servers.push_back(LineServer(std::move(child), command.front()));
+  return servers;
 }
 
 Result<std::string> LineServer::ask(std::string line) {

@@ -16,6 +16,9 @@ class LineServer {
   // `command` is the program, looked for as a shell does, and its arguments. Errors:
   // not_found, io.
   static Result<LineServer> start(const std::vector<std::string>& command);
+  // So many, up to 8. The first is the program; it has processes of its own answer at the descriptors 3, 4,
+  // ..., which end with it.
+  static Result<std::vector<LineServer>> start(const std::vector<std::string>& command, std::size_t count);
 
   // The answer to `line`, both without line feed. Errors: internal -- the program ended instead; limit -- the
   // answer is longer than kMaxAnswer. It answers no other line then.

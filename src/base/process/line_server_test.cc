@@ -31,6 +31,18 @@ TEST(LineServer, AProgramThatNeverAnswersCanBeEnded) {
   other.join();
 }
 
+TEST(LineServer, OneProgramAnswersAtSeveralConnections) {
+  auto servers =
+      LineServer::start({"sh", "-c", "sed -u 's/^/other /' <&3 >&3 & exec sed -u 's/^/first /'"}, 2);
+  ASSERT_TRUE(servers) << servers.error().message();
+  ASSERT_EQ(servers->size(), 2u);
+  EXPECT_EQ(*servers->at(1).ask("a"), "other a");
+  EXPECT_EQ(*servers->at(0).ask("b"), "first b");
+  servers->at(1).kill();
+  EXPECT_FALSE(servers->at(1).ask("c"));
+  EXPECT_EQ(*servers->at(0).ask("d"), "first d");
+}
+
 TEST(LineServer, AProgramThatIsNotThereIsAnError) {
   const auto server = LineServer::start({"opdump-no-such-program"});
   ASSERT_FALSE(server);

@@ -52,7 +52,8 @@ Result<int> calibrate(const std::vector<std::string>& paths, const BlameArgument
     OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(path, terminal::print_remark));
     dumps.push_back(std::move(dump));
   }
-  ReplayWorkers workers(arguments.python, dumps.front());
+  ReplayWorkers workers(arguments.python);
+  workers.introduce(dumps.front());
   const auto ask = [&](std::string request) { return workers.ask(std::move(request)); };
   blame::Calibrated calibrated;
   for (const dump::DumpSet& dump : dumps) OPDUMP_CHECK_OK(blame::calibrate(dump, ask, calibrated));
@@ -94,22 +95,17 @@ Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answ
   return writer.note_blame(blame::first_line(answer), culprits);
 }
 
-Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                        const BlameArguments& arguments, compare::CompareOptions options,
-                        const BlameOutput& output) {
-  ReplayWorkers workers(arguments.python, actual, arguments.limits);
+Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual, ReplayWorkers& workers,
+                        std::uint64_t limit, compare::CompareOptions options, const BlameOutput& output) {
+  workers.introduce(actual);
   blame::BlameOptions blaming;
   blaming.compare = std::move(options);
-  // What will be asked is known once all operators are compared; in large dumps, torch is imported till then.
-  blaming.compare.take = [&, take = std::move(blaming.compare.take)](const compare::OperatorComparison& op) {
-    if (op.golden != nullptr && op.actual != nullptr && !compare::is_fine(op.verdict)) workers.prepare();
-    if (take) take(op);
-  };
-  blaming.limit = arguments.limit;
+  blaming.limit = limit;
   blaming.replay = [&](std::string request) { return workers.ask(std::move(request)); };
   blaming.expect = [&](const blame::Upcoming& expected) { workers.expect(expected); };
   compare::Comparison comparison;
   OPDUMP_TRY(const blame::BlameAnswer answer, blame::find_blame(golden, actual, blaming, comparison));
+  workers.end();
   if (output.compared) OPDUMP_CHECK_OK(output.compared(comparison));
   const std::string first = golden.path().string(), second = actual.path().string();
   if (output.answered) OPDUMP_CHECK_OK(output.answered(answer));
@@ -150,9 +146,12 @@ Result<int> run_blame(std::span<const char* const> args) {
   }
   if (actual_path.empty()) return Error(Code::usage, "GOLDEN and ACTUAL are required");
 
+  ReplayWorkers workers(arguments.python, arguments.limits);
+  workers.prepare();
   OPDUMP_TRY(const dump::DumpSet golden, dump::DumpSet::open(golden_path, terminal::print_remark));
   OPDUMP_TRY(const dump::DumpSet actual, dump::DumpSet::open(actual_path, terminal::print_remark));
-  if (save_path.empty()) return print_blame(golden, actual, arguments, std::move(options), output);
+  if (save_path.empty())
+    return print_blame(golden, actual, workers, arguments.limit, std::move(options), output);
   OPDUMP_TRY(result::ResultWriter saved,
              result::ResultWriter::begin({.path = save_path,
                                           .command = "opdump blame " + golden_path + " " + actual_path,
@@ -163,7 +162,8 @@ Result<int> run_blame(std::span<const char* const> args) {
   options.take = [&](const compare::OperatorComparison& op) { saved.take(op); };
   output.compared = [&](const compare::Comparison& comparison) { return saved.conclude(comparison); };
   output.answered = [&](const blame::BlameAnswer& answer) { return note_blame(saved, answer); };
-  OPDUMP_TRY(const int status, print_blame(golden, actual, arguments, std::move(options), output));
+  OPDUMP_TRY(const int status,
+             print_blame(golden, actual, workers, arguments.limit, std::move(options), output));
   OPDUMP_CHECK_OK(saved.finish());
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "blame/blame.h"
+#include "cli/compare/replay.h"
 #include "result/writer.h"
 
 namespace opdump::cli {
@@ -26,9 +27,9 @@ struct BlameOutput {
   std::function<Result<>(const blame::BlameAnswer& answer)> answered = {};
 };
 // Finds the culprit and prints the answer. Returns the exit status. `options` are those of the comparison.
-Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                        const BlameArguments& arguments, compare::CompareOptions options,
-                        const BlameOutput& output);
+// At most `limit` operators run again in `workers`, which are best prepared before the dumps are opened.
+Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual, ReplayWorkers& workers,
+                        std::uint64_t limit, compare::CompareOptions options, const BlameOutput& output);
 
 // Keeps the answer in a result: its first line, the culprit, and the other culprits.
 Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answer);

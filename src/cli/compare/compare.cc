@@ -238,7 +238,7 @@ Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, c
 
 // The table first, then the answer.
 Result<int> compare_and_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                              CompareArguments& arguments) {
+                              ReplayWorkers& workers, CompareArguments& arguments) {
   Reporter reporter(arguments, true);
   OPDUMP_CHECK_OK(reporter.open(golden, actual));
   arguments.options.take = [&](const compare::OperatorComparison& op) { reporter.take(op); };
@@ -248,7 +248,7 @@ Result<int> compare_and_blame(const dump::DumpSet& golden, const dump::DumpSet& 
     return ok();
   };
   return print_blame(
-      golden, actual, arguments.blame, arguments.options,
+      golden, actual, workers, arguments.blame.limit, arguments.options,
       {.json = arguments.json,
        .all = arguments.all,
        .compared = conclude,
@@ -266,6 +266,8 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
       arguments.options.threads =
           std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group.size_here()));
   }
+  ReplayWorkers workers(arguments.blame.python, arguments.blame.limits);
+  if (arguments.blames) workers.prepare();
   const LogSink log = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
   auto golden = dump::DumpSet::open(arguments.golden, log);
   auto actual = golden ? dump::DumpSet::open(arguments.actual, log) : Result<dump::DumpSet>(golden.error());
@@ -273,7 +275,7 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
     if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, actual.error().message()));
     return actual.take_error();
   }
-  if (arguments.blames) return compare_and_blame(*golden, *actual, arguments);
+  if (arguments.blames) return compare_and_blame(*golden, *actual, workers, arguments);
   const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
   Reporter reporter(arguments, is_alone);
   if (group.is_leader()) {

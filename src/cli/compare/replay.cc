@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/process/line_server.h"
+#include "base/text/json.h"
 #include "base/worker_pool.h"
 #include "blame/evidence.h"
 #include "cli/python_package.h"
@@ -20,9 +21,6 @@ namespace opdump::cli {
 
 namespace {
 
-// A further worker imports torch for seconds. It pays where as many elements were looked at, and as many
-// operators may follow.
-constexpr std::uint64_t kPatientElements = 1 << 24, kPatientFollowers = 200;
 constexpr std::size_t kMaxWorkers = 4;  // each needs some hundred megabytes
 constexpr int kMaxRestarts = 8;         // of each, which an operator has ended
 
@@ -37,8 +35,6 @@ std::string python_of(const dump::DumpSet& dump) {
   return {};
 }
 
-std::size_t most_workers() { return std::min<std::size_t>(worker_count(0), kMaxWorkers); }
-
 }  // namespace
 
 // One process and the thread that talks to it. A process that an operator ends is followed by another one.
@@ -51,16 +47,19 @@ class ReplayWorkers::Worker {
         greeting_(std::move(greeting)),
         thread_([this] { work(); }) {}
   ~Worker() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      server_->kill();
-    }
+    end();
     wake_.notify_one();
     thread_.join();
   }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
+
+  // Ends the process, whatever it does.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    server_->kill();
+  }
 
   // Requests are answered one after the other.
   Answer begin(std::string request) {
@@ -111,8 +110,8 @@ class ReplayWorkers::Worker {
   std::thread thread_;  // last: it uses the rest
 };
 
-ReplayWorkers::ReplayWorkers(std::string python, const dump::DumpSet& dump, std::string limits)
-    : python_(std::move(python)), limits_(std::move(limits)), recorded_with_(python_of(dump)) {
+ReplayWorkers::ReplayWorkers(std::string python, std::string limits)
+    : python_(std::move(python)), limits_(std::move(limits)) {
   if (!python_.empty()) return;
   const char* chosen = std::getenv("OPDUMP_PYTHON");
   python_ = chosen != nullptr && *chosen != '\0' ? chosen : "python3";
@@ -122,13 +121,18 @@ ReplayWorkers::~ReplayWorkers() = default;
 
 Result<> ReplayWorkers::start() {
   OPDUMP_TRY(const auto package, find_python_package());
-  const std::vector<std::string> command{python_, "-B", (package / "opdump/_replay.py").string()};
-  OPDUMP_TRY(LineServer server, LineServer::start(command));
+  const std::size_t count = std::min<std::size_t>(worker_count(0), kMaxWorkers);
+  std::vector<std::string> command{python_, "-B", (package / "opdump/_replay.py").string(),
+                                   std::to_string(count - 1)};
+  OPDUMP_TRY(auto servers, LineServer::start(command, count));
+  command.back() = "0";
   const std::string greeting =
       limits_.empty() ? blame::make_forget_request() : blame::make_limits_request(limits_);
-  workers_.push_back(std::make_unique<Worker>(std::move(server), command, greeting));
-  Answer answer = workers_.back()->begin(greeting);
-  if (workers_.size() == 1) greeted_ = std::move(answer);
+  for (LineServer& server : servers) {
+    workers_.push_back(std::make_unique<Worker>(std::move(server), command, greeting));
+    Answer answer = workers_.back()->begin(greeting);
+    if (workers_.size() == 1) greeted_ = std::move(answer);
+  }
   return ok();
 }
 
@@ -136,28 +140,31 @@ void ReplayWorkers::prepare() {
   if (workers_.empty()) static_cast<void>(start());
 }
 
+void ReplayWorkers::introduce(const dump::DumpSet& dump) { recorded_with_ = python_of(dump); }
+
 void ReplayWorkers::expect(const blame::Upcoming& expected) {
   if (expected_.contains(expected.request)) return;
   prepare();
-  expected_elements_ += expected.elements;
-  const bool is_long = expected_elements_ > kPatientElements && expected.followers > kPatientFollowers;
-  if (is_long && workers_.size() < most_workers() && !is_refused_) is_refused_ = !start();
   if (workers_.empty()) return;  // why not is said when it is asked
   // Not whoever is free: a worker knows what it did before, and two calls shall give one answer. Operators of
   // one function take about as long as they are large.
   std::vector<std::uint64_t>& given = given_[expected.function];
-  given.resize(workers_.size());
+  given.resize(greeted_.valid() ? workers_.size() : others_ + 1);
   const auto least = std::ranges::min_element(given);
   *least += expected.elements;
-  Worker& worker = *workers_[static_cast<std::size_t>(least - given.begin())];
-  expected_.emplace(expected.request, worker.begin(expected.request));
+  const auto place = static_cast<std::size_t>(least - given.begin());
+  expected_.try_emplace(expected.request, place, workers_[place]->begin(expected.request));
 }
 
 // Looks at the answer to the greeting.
 Result<> ReplayWorkers::check_python() {
   if (!greeted_.valid()) return ok();
   const auto reply = greeted_.get();
-  if (reply) return blame::parse_acknowledged(*reply);
+  if (reply) {
+    const auto answer = parse_json(*reply);
+    others_ = answer.is_object() ? answer.value("others", std::size_t(0)) : 0;
+    return blame::parse_acknowledged(*reply);
+  }
   if (reply.error().code() != Code::internal) return reply.error();
   return Error(Code::usage,
                python_ + " cannot run operators again (does it have torch?); --python names another one" +
@@ -170,11 +177,18 @@ Result<std::string> ReplayWorkers::ask(std::string request) {
   if (workers_.empty()) OPDUMP_CHECK_OK(start());
   OPDUMP_CHECK_OK(check_python());
   if (auto expected = expected_.extract(request)) {
-    auto answer = expected.mapped().get();
-    const bool has_ended = !answer && answer.error().code() == Code::internal;
-    if (!has_ended || workers_.size() == 1) return answer;  // else: by itself, with more memory
+    auto& [place, promised] = expected.mapped();
+    if (place <= others_) {
+      auto answer = promised.get();
+      const bool has_ended = !answer && answer.error().code() == Code::internal;
+      if (!has_ended || workers_.size() == 1) return answer;  // else: by itself, with more memory
+    }
   }
   return workers_.front()->begin(std::move(request)).get();
+}
+
+void ReplayWorkers::end() {
+  for (const auto& worker : workers_) worker->end();
 }
 
 }  // namespace opdump::cli

@@ -60,7 +60,8 @@ Result<int> run_reproduce(std::span<const char* const> args) {
   const std::string& full = compare::operator_name(run);
   auto request = blame::make_script_request(run, full, script);
   if (!request) return Error(request.error().code(), full + ": " + request.error().message());
-  ReplayWorkers workers(python, dump);
+  ReplayWorkers workers(python);
+  workers.introduce(dump);
   OPDUMP_TRY(const std::string reply, workers.ask(std::move(*request)));
   const auto answer = parse_json(reply);
   if (!answer.is_object() || !answer.value("ok", false))

@@ -1,0 +1,77 @@
+"""The processes that run recorded operators again, for `opdump blame`: one imports torch, without a part that takes a quarter
+of the time and is hardly ever needed, and the others are its forks. Imports nothing of opdump."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import os
+import signal
+import stat
+import sys
+import types
+import warnings
+
+_LEFT_OUT = "torch._meta_registrations"  # kernels for tensors without memory
+_WHOLE = "--whole"  # the program's argument if torch cannot be imported without it
+
+_is_whole = _WHOLE in sys.argv
+
+
+def import_torch() -> None:
+    """Ends the program if there is no torch that can be imported."""
+    gc.disable()  # many objects are made, none of which is released
+    if not _is_whole:
+        sys.modules[_LEFT_OUT] = types.ModuleType(_LEFT_OUT)
+    try:
+        importlib.import_module("torch")
+    except Exception as error:  # noqa: BLE001 - whatever the lack of a part leads to
+        if not _is_whole:
+            os.execv(sys.executable, [sys.executable, "-B", *sys.argv, _WHOLE])
+        sys.exit(f"{sys.executable}: {error}")
+    gc.freeze()
+    gc.enable()
+
+
+def import_rest() -> bool:
+    """Whether what has failed may work now, because torch was not whole."""
+    global _is_whole
+    if _is_whole:
+        return False
+    _is_whole = True
+    sys.modules.pop(_LEFT_OUT, None)
+    try:
+        importlib.import_module(_LEFT_OUT)
+    except Exception:  # noqa: BLE001 - what has failed says more
+        return False
+    return True
+
+
+def fork_others() -> int:
+    """How many other processes return from here, too: as many as the program's argument says, if it has their connections at the
+    descriptors 3, 4, ..., which are their standard input and output. They end with this process."""
+    first, wanted = os.getpid(), sum(int(word) for word in sys.argv[1:] if word.isdigit())
+    places = [place for place in range(3, 3 + wanted) if _is_connection(place)]
+    for place in places:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which numpy has started and which survive a fork
+            if os.fork() > 0:
+                continue
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() != first:
+            os._exit(0)
+        os.dup2(place, 0)
+        os.dup2(place, 1)
+        break
+    for place in places:
+        os.close(place)
+    return len(places)
+
+
+def _is_connection(place: int) -> bool:
+    """A program between opdump and this one may not have handed it on."""
+    try:
+        return stat.S_ISSOCK(os.fstat(place).st_mode)
+    except OSError:
+        return False
