@@ -589,8 +589,11 @@ def main() -> None:
         reply = _try(json.loads(line))
         if number == 0:
             reply["others"] = others
-        replies.write(json.dumps(_finite(reply)) + "\n")
-        replies.flush()
+        try:
+            replies.write(json.dumps(_finite(reply)) + "\n")
+            replies.flush()
+        except BrokenPipeError:  # opdump has ended
+            return
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ _is_whole = _WHOLE in sys.argv
 
 def import_torch() -> None:
     """Ends the program if there is no torch that can be imported."""
+    end_with(os.getppid())
     gc.disable()  # many objects are made, none of which is released
     if not _is_whole:
         sys.modules[_LEFT_OUT] = types.ModuleType(_LEFT_OUT)
@@ -48,6 +49,13 @@ def import_rest() -> bool:
     return True
 
 
+def end_with(parent: int) -> None:
+    """However that process ends, this one does, whatever it is at."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(0)
+
+
 def fork_others() -> int:
     """How many other processes return from here, too: as many as the program's argument says, if it has their connections at the
     descriptors 3, 4, ..., which are their standard input and output. They end with this process."""
@@ -58,9 +66,7 @@ def fork_others() -> int:
             warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which numpy has started and which survive a fork
             if os.fork() > 0:
                 continue
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() != first:
-            os._exit(0)
+        end_with(first)
         os.dup2(place, 0)
         os.dup2(place, 1)
         break

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import stat
 import subprocess
 import sys
@@ -42,16 +43,35 @@ def blame(folder, golden, actual):
     return json.loads(done.stdout), log.read_text().split()
 
 
+def wait_for(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_an_interrupt_ends_the_processes_and_prints_nothing(tmp_path):
+    golden = record(tmp_path, "golden", "float64", "-1", program=COS_AND_TANH)
+    log, python = tmp_path / "started", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho $$ > "{log}.new"\nmv "{log}.new" "{log}"\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    with subprocess.Popen([OPDUMP, "blame", golden, record(tmp_path, "actual", "float32", "10", program=COS_AND_TANH), "--python", python],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as done:
+        wait_for(log.exists)
+        os.killpg(done.pid, signal.SIGINT)
+        assert done.communicate(timeout=30) == (b"", b"")
+    assert done.returncode == -signal.SIGINT
+    worker = pathlib.Path("/proc", log.read_text().strip())
+    wait_for(lambda: not worker.exists())
+
+
 def test_many_operators_run_again_in_several_processes(tmp_path):
     golden = record(tmp_path, "golden", "float64", "-1")
     answer, processes = blame(tmp_path, golden, record(tmp_path, "actual", "float32", "-1"))
     assert (answer["outcome"], answer["findings"]) == ("rounding", [])
     assert answer["replayed"] > 500
     assert len(processes) == min(4, len(os.sched_getaffinity(0)))
-    end = time.monotonic() + 20
-    while [pid for pid in processes if pathlib.Path(f"/proc/{pid}").exists()]:
-        assert time.monotonic() < end, "they end with it"
-        time.sleep(0.01)
+    wait_for(lambda: not [pid for pid in processes if pathlib.Path(f"/proc/{pid}").exists()])
 
     actual = record(tmp_path, "faulty", "float32", "500")
     first, second = blame(tmp_path, golden, actual)[0], blame(tmp_path, golden, actual)[0]

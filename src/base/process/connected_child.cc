@@ -32,13 +32,19 @@ Result<std::array<Fd, 2>> make_connection(const std::string& name) {
 }  // namespace
 
 Result<ConnectedChild> ConnectedChild::start(std::vector<std::string> command, std::span<const int> places) {
-  OPDUMP_TRY(auto started, start(std::move(command), places, {}));
+  OPDUMP_TRY(auto started, start(std::move(command), places, {}, true));
   return std::move(started.front());
 }
 
 Result<std::vector<ConnectedChild>> ConnectedChild::start(std::vector<std::string> command,
                                                           std::span<const int> places,
                                                           std::span<const int> further) {
+  return start(std::move(command), places, further, false);
+}
+
+Result<std::vector<ConnectedChild>> ConnectedChild::start(std::vector<std::string> command,
+                                                          std::span<const int> places,
+                                                          std::span<const int> further, bool has_terminal) {
   OPDUMP_TRY(auto ends, make_connection(command.front()));
   std::vector<std::array<Fd, 2>> others;
   for (std::size_t i = 0; i < further.size(); ++i) {
@@ -53,8 +59,12 @@ Result<std::vector<ConnectedChild>> ConnectedChild::start(std::vector<std::strin
   for (const int place : places) ::posix_spawn_file_actions_adddup2(&actions, ends[1].get(), place);
   for (std::size_t i = 0; i < further.size(); ++i)
     ::posix_spawn_file_actions_adddup2(&actions, others[i][1].get(), further[i]);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  if (!has_terminal) ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // a group of its own
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     errno = error;

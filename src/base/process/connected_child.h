@@ -20,7 +20,7 @@ class ConnectedChild {
   // descriptors `places`, each below 16. Errors: not_found, io.
   static Result<ConnectedChild> start(std::vector<std::string> command, std::span<const int> places);
   // The first is the program. It has processes of its own at the other ends, each of which it has at one of
-  // the descriptors `further`, and which end with it.
+  // the descriptors `further`, and which end with it. Signals of the terminal do not reach them.
   static Result<std::vector<ConnectedChild>> start(std::vector<std::string> command,
                                                    std::span<const int> places, std::span<const int> further);
   ConnectedChild(ConnectedChild&& other) noexcept
@@ -37,6 +37,9 @@ class ConnectedChild {
   void kill() const;
 
  private:
+  static Result<std::vector<ConnectedChild>> start(std::vector<std::string> command,
+                                                   std::span<const int> places, std::span<const int> further,
+                                                   bool has_terminal);
   ConnectedChild(pid_t child, Fd connection) : child_(child), connection_(std::move(connection)) {}
   pid_t child_ = 0;
   Fd connection_;

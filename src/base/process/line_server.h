@@ -1,5 +1,5 @@
 // A program in a process of its own that answers lines: for each line that it reads from its standard input
-// it writes one line to its standard output, and it ends when no more can come.
+// it writes one line to its standard output, and it ends when no more can come. Ctrl-C does not reach it.
 #pragma once
 
 #include <string>
