@@ -30,7 +30,6 @@ output its distance from golden's as it was recorded, and as it would be. {"forg
 from __future__ import annotations
 
 import ast
-import ctypes
 import importlib
 import json
 import math
@@ -572,16 +571,8 @@ def _finite(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _keep_memory() -> None:
-    """Large blocks are used again, not returned to the system each time: for large operators, most of the time went there."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # of glibc
-    if mallopt is not None:
-        mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD, at most
-        mallopt(-1, 512 << 20)  # M_TRIM_THRESHOLD
-
-
 def main() -> None:
-    _keep_memory()
+    worker.keep_memory()
     others = worker.fork_others()
     replies = sys.stdout
     sys.stdout = sys.stderr  # what a library prints is no reply

@@ -49,6 +49,14 @@ def import_rest() -> bool:
     return True
 
 
+def keep_memory() -> None:
+    """Large blocks are used again, not returned to the system each time: for large operators, most of the time went there."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # of glibc
+    if mallopt is not None:
+        mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD, at most
+        mallopt(-1, 512 << 20)  # M_TRIM_THRESHOLD
+
+
 def end_with(parent: int) -> None:
     """However that process ends, this one does, whatever it is at."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
