@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
+import json
 import os
 import signal
 import stat
@@ -20,7 +21,7 @@ _is_whole = _WHOLE in sys.argv
 
 
 def import_torch() -> None:
-    """Ends the program if there is no torch that can be imported."""
+    """If there is no torch that can be imported, ends the program, with "lacks" in the answer to its first request."""
     end_with(os.getppid())
     gc.disable()  # many objects are made, none of which is released
     if not _is_whole:
@@ -30,7 +31,9 @@ def import_torch() -> None:
     except Exception as error:  # noqa: BLE001 - whatever the lack of a part leads to
         if not _is_whole:
             os.execv(sys.executable, [sys.executable, "-B", *sys.argv, _WHOLE])
-        sys.exit(f"{sys.executable}: {error}")
+        sys.stdin.readline()
+        print(json.dumps({"ok": False, "lacks": f"{type(error).__name__}: {error}"}), flush=True)
+        sys.exit(1)
     gc.freeze()
     gc.enable()
 

@@ -415,6 +415,16 @@ def test_a_python_without_torch_is_said(pair):
     done = subprocess.run([OPDUMP, "blame", golden, actual, "--python", "/bin/false"], cwd=pair.directory, capture_output=True, text=True)
     assert done.returncode == 2 and "does it have torch?" in done.stderr
     assert f"as {sys.executable}, which recorded the run" in done.stderr
+    lacking = pair.directory / "python"
+    lacking.write_text(f'#!/bin/sh\nPYTHONPATH="{pair.directory}/broken" exec {sys.executable} "$@"\n')
+    lacking.chmod(0o755)
+    (pair.directory / "broken").mkdir()
+    (pair.directory / "broken/torch.py").write_text("raise ImportError('libtorch.so is missing')")
+    done = subprocess.run([OPDUMP, "blame", golden, actual, "--python", lacking], cwd=pair.directory, capture_output=True, text=True)
+    assert done.returncode == 2 and "cannot run operators again (ImportError: libtorch.so is missing); --python" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    done = subprocess.run([OPDUMP, "blame", golden, golden, "--python", lacking], cwd=pair.directory, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), "nothing has to run again"
 
 
 @pytest.mark.parametrize("function, arguments", [

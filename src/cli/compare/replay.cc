@@ -160,14 +160,19 @@ void ReplayWorkers::expect(const blame::Upcoming& expected) {
 Result<> ReplayWorkers::check_python() {
   if (!greeted_.valid()) return ok();
   const auto reply = greeted_.get();
+  std::string lacks = "does it have torch?";
   if (reply) {
     const auto answer = parse_json(*reply);
-    others_ = answer.is_object() ? answer.value("others", std::size_t(0)) : 0;
-    return blame::parse_acknowledged(*reply);
+    if (!answer.is_object() || !answer.contains("lacks")) {
+      others_ = answer.is_object() ? answer.value("others", std::size_t(0)) : 0;
+      return blame::parse_acknowledged(*reply);
+    }
+    lacks = compare::one_line(answer.value("lacks", lacks));
+  } else if (reply.error().code() != Code::internal) {
+    return reply.error();
   }
-  if (reply.error().code() != Code::internal) return reply.error();
   return Error(Code::usage,
-               python_ + " cannot run operators again (does it have torch?); --python names another one" +
+               python_ + " cannot run operators again (" + lacks + "); --python names another one" +
                    (recorded_with_.empty() || recorded_with_ == python_
                         ? std::string()
                         : ", as " + compare::one_line(recorded_with_) + ", which recorded the run"));
