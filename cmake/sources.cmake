@@ -333,11 +333,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/across/pair_across.cc
   compare/across/tensor_layout.cc
   compare/across/tensor_print.cc
-  compare/arguments.cc
   compare/choices/choice.cc
   compare/choices/flips.cc
   compare/compare.cc
-  compare/conditioning.cc
   compare/content.cc
   compare/equivalence.cc
   compare/gains/gain_judge.cc
@@ -345,22 +343,19 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/gains/singles.cc
   compare/gains/usual_gains.cc
   compare/key_slots.cc
-  compare/measure.cc
-  compare/measure_pair.cc
+  compare/measure/measure.cc
+  compare/measure/measure_pair.cc
+  compare/measure/packed_result.cc
+  compare/measure/share.cc
+  compare/measure/statistics.cc
+  compare/measure/tasks.cc
   compare/names.cc
-  compare/packed_result.cc
-  compare/pairing.cc
-  compare/recompute.cc
-  compare/sharded/measure_shards.cc
-  compare/sharded/pair_shards.cc
-  compare/sharded/rank_averages.cc
-  compare/sharded/rank_groups.cc
-  compare/sharded/rank_peers.cc
-  compare/sharded/recorded_layout.cc
-  compare/sharded/shard_layout.cc
-  compare/sharded/shard_rules.cc
-  compare/sharded/shard_statistics.cc
-  compare/runs/alignment.cc
+  compare/pairing/alignment.cc
+  compare/pairing/frame.cc
+  compare/pairing/frame_pairing.cc
+  compare/pairing/pair_slots.cc
+  compare/pairing/pairing.cc
+  compare/pairing/scope.cc
   compare/runs/collectives.cc
   compare/runs/environment.cc
   compare/runs/fused_activations.cc
@@ -375,10 +370,20 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/systematic.cc
   compare/runs/uncertainty.cc
   compare/runs/views.cc
-  compare/share.cc
-  compare/statistics.cc
-  compare/tasks.cc
-  compare/verdict.cc
+  compare/sharded/measure_shards.cc
+  compare/sharded/pair_shards.cc
+  compare/sharded/rank_averages.cc
+  compare/sharded/rank_groups.cc
+  compare/sharded/rank_peers.cc
+  compare/sharded/recorded_layout.cc
+  compare/sharded/shard_layout.cc
+  compare/sharded/shard_rules.cc
+  compare/sharded/shard_statistics.cc
+  compare/verdict/arguments.cc
+  compare/verdict/conditioning.cc
+  compare/verdict/recompute.cc
+  compare/verdict/rounding.cc
+  compare/verdict/verdict.cc
 )
 set(OPDUMP_TESTS_compare
   compare/across/operator_kind_test.cc
@@ -386,25 +391,27 @@ set(OPDUMP_TESTS_compare
   compare/across/tensor_layout_test.cc
   compare/choices/choice_test.cc
   compare/compare_test.cc
-  compare/conditioning_test.cc
   compare/content_test.cc
   compare/equivalence_test.cc
   compare/gains/gain_judge_test.cc
   compare/gains/gains_test.cc
   compare/gains/singles_test.cc
-  compare/pairing_test.cc
-  compare/recompute_test.cc
+  compare/measure/statistics_test.cc
+  compare/pairing/alignment_test.cc
+  compare/pairing/pair_slots_test.cc
+  compare/pairing/pairing_test.cc
+  compare/pairing/scope_test.cc
+  compare/runs/environment_test.cc
+  compare/runs/origin_test.cc
+  compare/runs/systematic_test.cc
   compare/sharded/rank_averages_test.cc
   compare/sharded/rank_groups_test.cc
   compare/sharded/recorded_layout_test.cc
   compare/sharded/shard_layout_test.cc
   compare/sharded/shard_rules_test.cc
-  compare/runs/alignment_test.cc
-  compare/runs/origin_test.cc
-  compare/runs/environment_test.cc
-  compare/runs/systematic_test.cc
-  compare/statistics_test.cc
-  compare/verdict_test.cc
+  compare/verdict/conditioning_test.cc
+  compare/verdict/recompute_test.cc
+  compare/verdict/verdict_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES

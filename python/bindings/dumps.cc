@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "bindings.h"
+#include "compare/measure/statistics.h"
 #include "compare/names.h"
-#include "compare/statistics.h"
 
 namespace opdump::bindings {
 namespace {

@@ -22,7 +22,6 @@
 #include "blame/precision.h"
 #include "blame/request.h"
 #include "blame/unread.h"
-#include "compare/arguments.h"
 #include "compare/content.h"
 #include "compare/equivalence.h"
 #include "compare/gains/gain_judge.h"
@@ -30,6 +29,7 @@
 #include "compare/names.h"
 #include "compare/runs/environment.h"
 #include "compare/sharded/pair_shards.h"
+#include "compare/verdict/arguments.h"
 
 namespace opdump::blame {
 namespace {

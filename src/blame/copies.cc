@@ -2,8 +2,8 @@
 
 #include "blame/differences.h"
 #include "blame/origin.h"
-#include "compare/conditioning.h"
 #include "compare/key_slots.h"
+#include "compare/verdict/conditioning.h"
 
 namespace opdump::blame {
 

@@ -4,11 +4,11 @@
 #include <limits>
 #include <string_view>
 
-#include "compare/arguments.h"
-#include "compare/conditioning.h"
 #include "compare/key_slots.h"
-#include "compare/measure.h"
+#include "compare/measure/measure.h"
 #include "compare/names.h"
+#include "compare/verdict/arguments.h"
+#include "compare/verdict/conditioning.h"
 
 namespace opdump::blame {
 

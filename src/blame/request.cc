@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/text/json.h"
-#include "compare/arguments.h"
+#include "compare/verdict/arguments.h"
 
 namespace opdump::blame {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/text/text.h"
 #include "cli/graph/graphs.h"
 #include "cli/slot_facts.h"
+#include "compare/measure/statistics.h"
 #include "compare/names.h"
-#include "compare/statistics.h"
 #include "format/graphs/graph_rows.h"
 #include "terminal/output.h"
 

@@ -15,8 +15,8 @@
 #include "cli/slot_facts.h"
 #include "cli/values.h"
 #include "cli/verb.h"
+#include "compare/measure/statistics.h"
 #include "compare/names.h"
-#include "compare/statistics.h"
 #include "format/graphs/graph_rows.h"
 #include "terminal/output.h"
 

@@ -1,20 +1,24 @@
-// Two dumps written by hand, and what opdump says of them.
+// Two dumps written by hand, and what opdump says of them; and single executions.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compare/compare.h"
 #include "dump/status_file.h"
+#include "dump/temp_directory_test.h"
 
 namespace opdump::compare {
 
@@ -85,6 +89,42 @@ class HandMade {
   fs::path root_, last_;
   std::int64_t step_ = 0;
   std::uint64_t us_ = 1700000000000000;
+};
+
+// An execution of an operator, whose tensors lie in files.
+class RecordedOperator {
+ public:
+  RecordedOperator(std::string type, std::string arguments) {
+    run.type = std::move(type);
+    run.form = std::make_shared<const dump::CallForm>(dump::CallForm{.arguments = std::move(arguments)});
+  }
+  RecordedOperator& with(model::Side side, std::uint32_t index, model::Shape shape,
+                         const std::vector<float>& values) {
+    return add(side, index, std::move(shape), std::as_bytes(std::span(values)), model::DType::float32);
+  }
+  RecordedOperator& with_integers(model::Side side, std::uint32_t index, model::Shape shape,
+                                  const std::vector<std::int64_t>& values) {
+    return add(side, index, std::move(shape), std::as_bytes(std::span(values)), model::DType::int64);
+  }
+
+  dump::OperatorRun run;
+
+ private:
+  RecordedOperator& add(model::Side side, std::uint32_t index, model::Shape shape,
+                        std::span<const std::byte> bytes, model::DType dtype) {
+    const fs::path path = directory_.path() / std::to_string(run.slots.size());
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    dump::Slot& slot = run.slots.emplace_back();
+    slot.side = side;
+    slot.index = index;
+    slot.dtype = dtype;
+    slot.shape = std::move(shape);
+    slot.file = path;
+    slot.part = format::Extent{0, bytes.size()};
+    return *this;
+  }
+  dump::TempDirectory directory_;
 };
 
 class CompareTest : public ::testing::Test {

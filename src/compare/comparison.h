@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compare/paired_by.h"
+#include "compare/pairing/paired_by.h"
 #include "dump/read/dump_set.h"
 #include "math/metrics/metrics.h"
 
@@ -48,6 +48,9 @@ inline std::string_view verdict_name(Verdict verdict) {
 inline bool has_bad_output(Verdict verdict) {
   return verdict == Verdict::own_error || verdict == Verdict::inherited ||
          verdict == Verdict::argument_differs;
+}
+inline bool is_difference(Verdict verdict) {
+  return has_bad_output(verdict) || verdict == Verdict::input_differs || verdict == Verdict::not_comparable;
 }
 // Nothing differs, and nothing is left open.
 inline bool is_fine(Verdict verdict) {

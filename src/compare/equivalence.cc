@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/conditioning.h"
 #include "compare/content.h"
 #include "compare/names.h"
 #include "compare/runs/makers.h"
 #include "compare/runs/rewritten.h"
 #include "compare/runs/uncertainty.h"
+#include "compare/verdict/conditioning.h"
 
 namespace opdump::compare {
 namespace {

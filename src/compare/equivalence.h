@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "compare/runs/rewritten.h"
 #include "dump/read/dump_set.h"
 

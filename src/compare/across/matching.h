@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/across/data_flow.h"
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 
 namespace opdump::compare {
 

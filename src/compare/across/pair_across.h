@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compare/pairing.h"
+#include "compare/pairing/pair_slots.h"
+#include "compare/pairing/pairing.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {

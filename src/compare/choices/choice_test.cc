@@ -4,15 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <fstream>
-#include <memory>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compare/compare_fixture_test.h"
 #include "dump/operator_log.h"
-#include "dump/temp_directory_test.h"
 
 namespace opdump::compare {
 namespace {
@@ -20,42 +17,21 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class ChoiceRun {
+class ChoiceRun : public RecordedOperator {
  public:
-  ChoiceRun(std::string type, std::string arguments) {
-    run.type = std::move(type);
-    run.form = std::make_shared<const dump::CallForm>(dump::CallForm{.arguments = std::move(arguments)});
-  }
-  template <typename T>
-  ChoiceRun& with(model::Side side, std::uint32_t index, model::Shape shape, std::vector<T> values,
-                  model::DType dtype) {
-    const std::string path = directory_.path() / std::to_string(run.slots.size());
-    const auto bytes = std::as_bytes(std::span(values));
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    dump::Slot& slot = run.slots.emplace_back();
-    slot.side = side;
-    slot.index = index;
-    slot.dtype = dtype;
-    slot.shape = std::move(shape);
-    slot.file = path;
-    slot.part = format::Extent{0, bytes.size()};
+  using RecordedOperator::RecordedOperator;
+  ChoiceRun& reads(model::Shape shape, const std::vector<float>& values) {
+    with(model::Side::input, 0, std::move(shape), values);
     return *this;
   }
-  ChoiceRun& reads(model::Shape shape, std::vector<float> values) {
-    return with(model::Side::input, 0, std::move(shape), std::move(values), model::DType::float32);
+  ChoiceRun& gives(model::Shape shape, const std::vector<float>& values) {
+    with(model::Side::output, 0, std::move(shape), values);
+    return *this;
   }
-  ChoiceRun& gives(model::Shape shape, std::vector<float> values) {
-    return with(model::Side::output, 0, std::move(shape), std::move(values), model::DType::float32);
+  ChoiceRun& at(std::uint32_t index, model::Shape shape, const std::vector<std::int64_t>& places) {
+    with_integers(model::Side::output, index, std::move(shape), places);
+    return *this;
   }
-  ChoiceRun& at(std::uint32_t index, model::Shape shape, std::vector<std::int64_t> places) {
-    return with(model::Side::output, index, std::move(shape), std::move(places), model::DType::int64);
-  }
-
-  dump::OperatorRun run;
-
- private:
-  dump::TempDirectory directory_;
 };
 
 TEST(Choice, TheLargestNumbersAndWhereTheyAre) {

@@ -4,10 +4,10 @@
 #include <span>
 #include <utility>
 
-#include "compare/conditioning.h"
 #include "compare/gains/usual_gains.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/verdict/conditioning.h"
 
 namespace opdump::compare {
 namespace {

@@ -9,11 +9,11 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "compare/across/operator_kind.h"
-#include "compare/conditioning.h"
 #include "compare/key_slots.h"
-#include "compare/measure_pair.h"
+#include "compare/measure/measure_pair.h"
+#include "compare/measure/statistics.h"
 #include "compare/names.h"
-#include "compare/statistics.h"
+#include "compare/verdict/conditioning.h"
 
 namespace opdump::compare {
 namespace {

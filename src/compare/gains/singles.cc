@@ -11,8 +11,8 @@
 #include "compare/comparison.h"
 #include "compare/content.h"
 #include "compare/equivalence.h"
+#include "compare/measure/statistics.h"
 #include "compare/names.h"
-#include "compare/statistics.h"
 
 namespace opdump::compare {
 namespace {

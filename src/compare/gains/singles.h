@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "dump/operator_log.h"
 #include "dump/read/dump_set.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/text/text.h"
 #include "compare/key_slots.h"
-#include "compare/measure.h"
+#include "compare/measure/measure.h"
 #include "compare/names.h"
 
 namespace opdump::compare {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {

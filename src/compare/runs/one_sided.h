@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {

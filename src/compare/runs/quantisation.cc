@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "compare/across/pair_across.h"
 #include "compare/key_slots.h"
+#include "compare/pairing/pair_slots.h"
 #include "math/stats/stats.h"
 
 namespace opdump::compare {
@@ -41,7 +42,7 @@ std::optional<double> scale_in(const Slot& slot) {
   return scale > 0 && std::isfinite(scale) ? std::optional(scale) : std::nullopt;
 }
 
-bool is_difference(const SlotComparison& slot) {
+bool is_off(const SlotComparison& slot) {
   return slot.verdict == Verdict::own_error || slot.verdict == Verdict::inherited ||
          slot.verdict == Verdict::input_differs;
 }
@@ -221,7 +222,7 @@ void excuse_quantisation(OperatorComparison& op) {
           most, kGrowth * std::max(slot.metrics->relative_l2, is_exponential ? slot.metrics->max_abs : 0));
   const auto are_explained = [&](model::Side side) {
     return std::ranges::all_of(op.slots, [&](const SlotComparison& slot) {
-      return side_of(slot) != side || !is_difference(slot) || is_explained(slot, most);
+      return side_of(slot) != side || !is_off(slot) || is_explained(slot, most);
     });
   };
   const bool are_inputs_explained = are_explained(model::Side::input);
@@ -231,9 +232,9 @@ void excuse_quantisation(OperatorComparison& op) {
       op.golden && op.actual && dequantises(op.golden->type) != dequantises(op.actual->type);
   const bool are_outputs_explained = are_explained(model::Side::output);
   if (!are_inputs_explained && !(stands_in && are_outputs_explained)) return;
-  if (std::ranges::none_of(op.slots, is_difference)) return;
+  if (std::ranges::none_of(op.slots, is_off)) return;
   for (SlotComparison& slot : op.slots) {
-    if (!is_difference(slot)) continue;
+    if (!is_off(slot)) continue;
     if (side_of(slot) == model::Side::input || are_outputs_explained)
       excuse(slot);
     else

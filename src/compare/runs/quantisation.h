@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "compare/runs/quantised_integers.h"
 #include "dump/read/runs.h"
 

@@ -9,7 +9,7 @@
 #include "compare/across/tensor_layout.h"
 #include "compare/content.h"
 #include "compare/key_slots.h"
-#include "compare/measure_pair.h"
+#include "compare/measure/measure_pair.h"
 #include "compare/names.h"
 #include "dump/read/dump_set.h"
 #include "math/convert.h"

@@ -7,8 +7,8 @@
 
 #include "base/text/text.h"
 #include "compare/comparison.h"
-#include "compare/conditioning.h"
 #include "compare/content.h"
+#include "compare/verdict/conditioning.h"
 
 namespace opdump::compare {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {

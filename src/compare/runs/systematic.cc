@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/text/text.h"
-#include "compare/arguments.h"
 #include "compare/names.h"
 #include "compare/runs/regions.h"
+#include "compare/verdict/arguments.h"
 #include "model/shape.h"
 
 namespace opdump::compare {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "compare/pairing.h"
-#include "compare/verdict.h"
+#include "compare/pairing/pairing.h"
+#include "compare/verdict/verdict.h"
 #include "dump/read/dump_set.h"
 #include "model/dtype.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/text/json.h"
-#include "compare/conditioning.h"
+#include "compare/verdict/conditioning.h"
 #include "math/convert.h"
 
 namespace opdump::compare {

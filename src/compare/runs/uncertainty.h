@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compare/content.h"
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {

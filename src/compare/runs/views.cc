@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compare/arguments.h"
 #include "compare/names.h"
+#include "compare/verdict/arguments.h"
 
 namespace opdump::compare {
 

@@ -10,7 +10,7 @@
 
 #include "base/file/scratch.h"
 #include "compare/key_slots.h"
-#include "compare/measure_pair.h"
+#include "compare/measure/measure_pair.h"
 #include "compare/names.h"
 #include "compare/sharded/shard_statistics.h"
 #include "math/sum.h"

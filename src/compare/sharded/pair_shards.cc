@@ -12,11 +12,11 @@
 #include "base/text/text.h"
 #include "compare/across/operator_kind.h"
 #include "compare/across/pair_across.h"
+#include "compare/measure/statistics.h"
 #include "compare/names.h"
 #include "compare/sharded/measure_shards.h"
 #include "compare/sharded/recorded_layout.h"
 #include "compare/sharded/shard_layout.h"
-#include "compare/statistics.h"
 #include "math/sum.h"
 
 namespace opdump::compare {

@@ -12,7 +12,8 @@
 
 #include "compare/across/operator_kind.h"
 #include "compare/comparison.h"
-#include "compare/pairing.h"
+#include "compare/pairing/pair_slots.h"
+#include "compare/pairing/pairing.h"
 #include "compare/sharded/rank_groups.h"
 #include "compare/sharded/rank_peers.h"
 #include "compare/sharded/shard_rules.h"

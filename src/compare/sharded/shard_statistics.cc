@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "compare/measure_pair.h"
+#include "compare/measure/measure_pair.h"
+#include "compare/measure/statistics.h"
 #include "compare/sharded/sharded_slot.h"
-#include "compare/statistics.h"
 
 namespace opdump::compare {
 namespace {

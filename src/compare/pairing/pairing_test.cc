@@ -1,4 +1,4 @@
-#include "compare/pairing.h"
+#include "compare/pairing/pairing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -289,38 +289,6 @@ TEST(Pairing, NothingOnOneSide) {
   EXPECT_THAT(pair_names({}, {make_run("a")}), ElementsAre("=a"));
   EXPECT_THAT(pair_names({make_run("a")}, {}), ElementsAre("a="));
   EXPECT_THAT(pair_names({}, {}), ElementsAre());
-}
-
-TEST(Pairing, Scopes) {
-  OperatorRun run = make_run("Default_conv1-Conv2d_convolution-op12", "convolution");
-  EXPECT_EQ(scope_of(run), "Default_conv1-Conv2d");
-  EXPECT_EQ(scope_of(make_run("Default_network_fc_MatMul-op0", "MatMul")), "Default_network_fc");
-  EXPECT_EQ(scope_of(make_run("op12", "x")), "");
-  EXPECT_EQ(scope_of(make_run("plain", "x")), "");
-  model::Operator op;
-  op.name = "Default/a_b/c-op1";
-  run.op = std::make_shared<const dump::LoggedOperator>(op);
-  EXPECT_EQ(scope_of(run), "Default_a_b");
-}
-
-TEST(Pairing, SlotsBySideAndIndex) {
-  OperatorRun golden, actual;
-  const auto slot = [](model::Side side, std::uint32_t index) {
-    Slot s;
-    s.side = side;
-    s.index = index;
-    return s;
-  };
-  golden.slots = {slot(model::Side::input, 0), slot(model::Side::input, 2), slot(model::Side::output, 0)};
-  actual.slots = {slot(model::Side::input, 2), slot(model::Side::output, 0), slot(model::Side::output, 0)};
-  const auto pairs = pair_slots(golden, actual, true);
-  ASSERT_EQ(pairs.size(), 4u);
-  EXPECT_EQ(pairs[0].golden, &golden.slots[0]);
-  EXPECT_EQ(pairs[0].actual, nullptr);
-  EXPECT_EQ(pairs[1].actual, &actual.slots[0]);
-  EXPECT_EQ(pairs[2].golden, &golden.slots[2]);
-  EXPECT_EQ(pairs[2].actual, &actual.slots[1]);
-  EXPECT_EQ(pairs[3].golden, nullptr);
 }
 
 // Steps 0 and 1 with an operator each, and `behind` after them.

@@ -1,4 +1,4 @@
-#include "compare/measure_pair.h"
+#include "compare/measure/measure_pair.h"
 
 #include <cmath>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "compare/packed_result.h"
+#include "compare/measure/packed_result.h"
 
 #include <cstdint>
 #include <optional>

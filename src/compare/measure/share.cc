@@ -1,12 +1,12 @@
-#include "compare/share.h"
+#include "compare/measure/share.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/text/packing.h"
+#include "compare/measure/packed_result.h"
 #include "compare/names.h"
-#include "compare/packed_result.h"
 
 namespace opdump::compare {
 namespace {

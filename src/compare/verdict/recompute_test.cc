@@ -1,44 +1,17 @@
-#include "compare/recompute.h"
+#include "compare/verdict/recompute.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "dump/temp_directory_test.h"
+#include "compare/compare_fixture_test.h"
 
 namespace opdump::compare {
 namespace {
-
-// An execution of an operator with float32 tensors, which lie in files of `directory`.
-struct Execution {
-  const dump::TempDirectory directory;
-  dump::OperatorRun run;
-
-  Execution(std::string type, std::string arguments) {
-    run.type = std::move(type);
-    run.form = std::make_shared<const dump::CallForm>(dump::CallForm{.arguments = std::move(arguments)});
-  }
-  Execution& with(model::Side side, std::uint32_t index, model::Shape shape, std::vector<float> values) {
-    const std::string path = directory.path() / std::to_string(run.slots.size());
-    const auto bytes = std::as_bytes(std::span(values));
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    dump::Slot& slot = run.slots.emplace_back();
-    slot.side = side;
-    slot.index = index;
-    slot.dtype = model::DType::float32;
-    slot.shape = std::move(shape);
-    slot.file = path;
-    slot.part = format::Extent{0, bytes.size()};
-    return *this;
-  }
-};
 
 constexpr model::Side kIn = model::Side::input, kOut = model::Side::output;
 constexpr const char* kMask = R"({"grad_output":{"tensor":0},"self":{"tensor":1},"threshold":0})";
@@ -47,7 +20,7 @@ constexpr const char* kUpdate =
 
 TEST(Recompute, AMaskIsExact) {
   const auto mask = [](std::vector<float> output) {
-    Execution execution("threshold_backward", kMask);
+    RecordedOperator execution("threshold_backward", kMask);
     execution.with(kIn, 0, {3}, {5, 6, 7})
         .with(kIn, 1, {3}, {1, 0, -1})
         .with(kOut, 0, {3}, std::move(output));
@@ -60,7 +33,7 @@ TEST(Recompute, AMaskIsExact) {
 
 TEST(Recompute, AnUpdateMayBeRounded) {
   const auto update = [](float first) {
-    Execution execution("addcdiv_", kUpdate);
+    RecordedOperator execution("addcdiv_", kUpdate);
     execution.with(kIn, 0, {2}, {1, 1}).with(kIn, 1, {2}, {1, 2}).with(kIn, 2, {2}, {3, 4});
     execution.with(kOut, 0, {2}, {first, 0.75F});
     return is_computed_right(execution.run);
@@ -74,7 +47,7 @@ TEST(Recompute, AnUpdateMayBeRounded) {
 TEST(Recompute, OperandsAreBroadcast) {
   const auto compare = [](std::string arguments, model::Shape other, std::vector<float> values,
                           std::vector<float> output) {
-    Execution execution("eq", std::move(arguments));
+    RecordedOperator execution("eq", std::move(arguments));
     execution.with(kIn, 0, {2, 2}, {1, 2, 3, 4}).with(kIn, 1, std::move(other), std::move(values));
     execution.with(kOut, 0, {2, 2}, std::move(output));
     return is_computed_right(execution.run);
@@ -89,9 +62,9 @@ TEST(Recompute, OperandsAreBroadcast) {
 }
 
 TEST(Recompute, WhatIsNotInTheDumpIsUnknown) {
-  Execution other("mm", R"({"self":{"tensor":0}})");
+  RecordedOperator other("mm", R"({"self":{"tensor":0}})");
   EXPECT_EQ(is_computed_right(other.run), std::nullopt);
-  Execution mask("threshold_backward", kMask);
+  RecordedOperator mask("threshold_backward", kMask);
   mask.with(kIn, 0, {1}, {5}).with(kOut, 0, {1}, {5});
   EXPECT_EQ(is_computed_right(mask.run), std::nullopt);
   mask.with(kIn, 1, {1}, {1});

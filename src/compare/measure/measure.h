@@ -6,9 +6,8 @@
 namespace opdump::compare {
 
 // Fills everything of `slot` but golden and actual, which the caller has set. The verdict is that of the slot
-// alone: a difference is own_error until the operator has been judged (verdict.h). Reads files; may be called
-// for different slots at the same time.
-// `threads` share one large pair of tensors.
+// alone: a difference is own_error until the operator has been judged (verdict/verdict.h). Reads files; may
+// be called for different slots at the same time. `threads` share one large pair of tensors.
 void measure_slot(SlotComparison& slot, const CompareOptions& options, unsigned threads);
 
 }  // namespace opdump::compare

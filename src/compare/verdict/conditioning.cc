@@ -1,4 +1,4 @@
-#include "compare/conditioning.h"
+#include "compare/verdict/conditioning.h"
 
 #include <algorithm>
 #include <cmath>

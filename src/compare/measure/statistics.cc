@@ -1,4 +1,4 @@
-#include "compare/statistics.h"
+#include "compare/measure/statistics.h"
 
 #include <algorithm>
 #include <array>

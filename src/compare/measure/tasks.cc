@@ -1,4 +1,4 @@
-#include "compare/tasks.h"
+#include "compare/measure/tasks.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/worker_pool.h"
-#include "compare/measure.h"
+#include "compare/measure/measure.h"
 #include "compare/sharded/measure_shards.h"
 
 namespace opdump::compare {

@@ -1,4 +1,4 @@
-#include "compare/verdict.h"
+#include "compare/verdict/verdict.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compare/recompute.h"
+#include "compare/verdict/recompute.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/text/json.h"
-#include "compare/conditioning.h"
 #include "compare/content.h"
+#include "compare/verdict/conditioning.h"
 
 namespace opdump::compare {
 namespace {
 
 constexpr std::uint64_t kMaxElements = 1 << 22;
-constexpr double kRoundoffs = 4;  // of the terms: a kernel rounds each of its steps
+constexpr double kOwnRoundoffs = 4;  // of the terms: a kernel rounds each of its steps
 
 // A result, and the size of what was added up for it.
 struct Computed {
@@ -143,7 +143,7 @@ std::optional<bool> is_computed_right(const dump::OperatorRun& run) {
     const double third = operands.size() > 2 ? operands[2].at(i) : 0, found = output->values[i];
     const auto [value, terms] = known->compute(operands[0].at(i), operands[1].at(i), third, *factor);
     const bool is_same = found == value || (std::isnan(found) && std::isnan(value));
-    if (!is_same && !(std::abs(found - value) <= kRoundoffs * u * terms)) return false;
+    if (!is_same && !(std::abs(found - value) <= kOwnRoundoffs * u * terms)) return false;
   }
   return true;
 }

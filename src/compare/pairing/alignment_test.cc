@@ -1,4 +1,4 @@
-#include "compare/runs/alignment.h"
+#include "compare/pairing/alignment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

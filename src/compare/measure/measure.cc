@@ -1,4 +1,4 @@
-#include "compare/measure.h"
+#include "compare/measure/measure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 
 #include "base/file/resident.h"
 #include "compare/across/tensor_layout.h"
-#include "compare/measure_pair.h"
+#include "compare/measure/measure_pair.h"
+#include "compare/measure/statistics.h"
 #include "compare/runs/quantised_integers.h"
 #include "compare/sharded/measure_shards.h"
-#include "compare/statistics.h"
 
 namespace opdump::compare {
 namespace {

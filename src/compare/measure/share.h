@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/tasks.h"
+#include "compare/measure/tasks.h"
 #include "group/shared_work.h"
 
 namespace opdump::compare {

@@ -11,11 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "compare/choices/flips.h"
 #include "compare/comparison.h"
-#include "compare/conditioning.h"
 #include "compare/equivalence.h"
 #include "compare/gains/gain_judge.h"
+#include "compare/verdict/rounding.h"
 
 namespace opdump::compare {
 
@@ -63,7 +62,7 @@ class Judge {
   // `has_types`: one run computes in other types than the other one throughout. `gains`: how much differences
   // grow counts.
   explicit Judge(Unfinished unfinished, bool has_types = false, std::optional<GainJudge> gains = {})
-      : unfinished_(std::move(unfinished)), has_types_(has_types), gains_(std::move(gains)) {}
+      : unfinished_(std::move(unfinished)), gains_(std::move(gains)), rounding_(has_types) {}
   void judge(OperatorComparison& op);
   // Which operators only one side has, as numbers of calls of judge, so that they are the difference unless
   // the other side has what they make; none if the output of another operator differs, or none has a partner.
@@ -75,35 +74,23 @@ class Judge {
   // that is bad: no difference if these together are another way to compute the same.
   std::span<const OpenPair> open_pairs() const;
   void excuse_pairs();
-  double noise() const { return gains_ ? std::max(noise_, gains_->noise()) : noise_; }
+  double noise() const { return gains_ ? std::max(rounding_.noise(), gains_->noise()) : rounding_.noise(); }
   const std::optional<GainJudge>& gains() const { return gains_; }
   // Everything of `comparison` but notes and `incomplete`, which must be filled in already.
   void conclude(Comparison& comparison);
 
  private:
   void find_cause(OperatorComparison& op) const;
-  // Returns whether the inputs differ by no more than rounding.
-  bool excuse_rounding(OperatorComparison& op);
-  void excuse_flip(OperatorComparison& op, bool chooses);
   void count(const OperatorComparison& op);
   void conclude_gains();
   void count_slots(const OperatorComparison& op);
   void note_bad(const OperatorComparison& op, bool reads_rounding);
 
   Unfinished unfinished_;
-  bool has_types_;
   std::optional<GainJudge> gains_;
   Comparison so_far_;
   bool measured_difference_ = false, open_question_ = false;
-  CancelledTensors cancelled_;
-  CancelledTensors amplified_;  // outputs of masks and divisions, and what follows from them
-  Flips flips_;
-  std::uint64_t flip_count_ = 0;
-  std::string first_flip_;
-  double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
-  // The largest one that may be made: what bfloat16 has rounded stays as coarse when it is float32.
-  double limit_ = 0;
-  double passed_on_ = 0;                   // the largest one that did
+  RoundingJudge rounding_;
   std::optional<std::uint32_t> rank_;      // of the first
   std::optional<std::uint32_t> fed_rank_;  // the last one that got a difference from another rank
   std::optional<std::int64_t> last_step_;

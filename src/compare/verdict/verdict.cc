@@ -1,4 +1,4 @@
-#include "compare/verdict.h"
+#include "compare/verdict/verdict.h"
 
 #include <algorithm>
 #include <array>
@@ -8,25 +8,17 @@
 
 #include "base/text/text.h"
 #include "compare/across/operator_kind.h"
-#include "compare/arguments.h"
-#include "compare/choices/choice.h"
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/recompute.h"
 #include "compare/runs/quantisation.h"
 #include "compare/runs/views.h"
 #include "compare/sharded/measure_shards.h"
+#include "compare/verdict/arguments.h"
 #include "model/overwriting.h"
 
 namespace opdump::compare {
 namespace {
-
-bool is_difference(Verdict verdict) {
-  return verdict == Verdict::own_error || verdict == Verdict::inherited ||
-         verdict == Verdict::argument_differs || verdict == Verdict::input_differs ||
-         verdict == Verdict::not_comparable;
-}
 
 // The recording says that there is no data.
 bool is_undumped(const dump::OperatorRun& run, const dump::Slot& slot) {
@@ -99,25 +91,7 @@ bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
   return is_difference(op.verdict);
 }
 
-// How much larger than the differences of its inputs that of an output may be, both relative. Operators that
-// divide by what may be tiny, as optimizers do, have no such limit in practice.
-constexpr double kGain = 32, kDivisionGain = 1e5;
-// The same of inputs that differ by much already.
-constexpr double kAmplifiedGain = 4;
-// The distance of tensors of which each run has other rows, or other places.
-constexpr double kUnrelated = 1.5;
 constexpr std::size_t kMostOpen = 4096;  // operators that may be another way to compute the same
-// What hardly exceeds its inputs was not made here: it may exceed the largest rounding, too, up to so many
-// times. Of runs in two precisions, it may be kAmplifiedGain times its inputs: those of attention's backward
-// pass are.
-constexpr double kPassedOn = 1.1, kMostPassedOn = 2;
-
-bool divides(std::string_view type) {
-  constexpr std::string_view kDividing[] = {"div",   "div_", "addcdiv", "addcdiv_",     "reciprocal",
-                                            "rsqrt", "sqrt", "sqrt_",   "_fused_adam_", "_fused_adamw_"};
-  return std::ranges::find(kDividing, type) != std::end(kDividing) || type.starts_with("_foreach_");
-}
-
 // Another generator, or autocast, explains outputs that differ. Where the generators are unknown, a random
 // operator with the same inputs asks for the seed.
 std::string cause_in_state(const OperatorComparison& op) {
@@ -127,14 +101,6 @@ std::string cause_in_state(const OperatorComparison& op) {
   if (is_open && !draw_the_same(op.golden->form.get(), op.actual->form.get()))
     return "it draws random numbers (another seed?)";
   return state.autocast;
-}
-
-// What rounding grows to in the depth of a network, relative to the whole tensor. Of a run in another
-// precision it is that of the coarser type.
-double largest_rounding(const SlotComparison& slot, bool has_types) {
-  double rtol = default_tolerance(slot.dtype).rtol;
-  if (has_types) rtol = std::max(rtol, default_tolerance(slot.actual->dtype).rtol);
-  return rtol > 1e-4 ? 8 * rtol : 100 * rtol;
 }
 
 // Of several ranks, the first one with an output that differs against one that is right, or else golden.
@@ -154,34 +120,6 @@ std::optional<ArgumentDifference> find_difference(const OperatorComparison& op) 
         {.golden = "on rank " + std::to_string(*right), .actual = "on rank " + std::to_string(*wrong)});
   return bad->sharded->is_golden ? find_argument_difference(shard, *op.actual, {.are_shards = true})
                                  : find_argument_difference(*op.golden, shard, {.are_shards = true});
-}
-
-// Did both runs compute the outputs right, from inputs that differ? Nothing where that is not known.
-std::optional<bool> is_amplified(const OperatorComparison& op) {
-  if (!op.shards.empty()) return std::nullopt;
-  const auto golden = is_computed_right(*op.golden), actual = is_computed_right(*op.actual);
-  return golden && actual ? std::optional(*golden && *actual) : std::nullopt;
-}
-
-// Whether a distance says how much two tensors differ: they have the same rows, and numbers that are no
-// places.
-bool has_distance(const SlotComparison& slot) {
-  return slot.metrics && slot.golden != nullptr && model::is_floating(slot.golden->dtype);
-}
-
-// Did both runs choose other places, and right, each of its own numbers?
-bool chooses_otherwise(const OperatorComparison& op) {
-  const auto is_other_place = [](const SlotComparison& slot) {
-    return side_of(slot) == model::Side::output && slot.metrics && is_difference(slot.verdict) &&
-           !has_distance(slot);
-  };
-  return op.shards.empty() && std::ranges::any_of(op.slots, is_other_place) &&
-         chooses_right(*op.golden) == true && chooses_right(*op.actual) == true;
-}
-
-// Where a framework computes at once what the other one takes several operators for, which round in between.
-bool is_of_other_operators(const OperatorComparison& op) {
-  return op.is_across && kind_of(op.golden->type).name != kind_of(op.actual->type).name;
 }
 
 // Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
@@ -275,7 +213,7 @@ void Judge::judge(OperatorComparison& op) {
   judge_operator(op, evidence);
   name_ranks(op);
   find_cause(op);
-  const bool reads_rounding = excuse_rounding(op);
+  const bool reads_rounding = rounding_.excuse(op);
   excuse_quantisation(op);
   if (gains_) gains_->judge(op);
   if (op.cause.empty()) op.cause = explain_sums(op);
@@ -301,110 +239,6 @@ void Judge::find_cause(OperatorComparison& op) const {
   for (SlotComparison& slot : op.slots)
     if (slot.verdict == op.verdict) slot.verdict = Verdict::argument_differs;
   op.verdict = Verdict::argument_differs;
-}
-
-// An output that differs by no more than what the small differences of its inputs can grow to. Inputs count
-// if an earlier operator made a difference of that size: those of weights and data do not. What is left of
-// terms that cancel is compared with the terms. Where an operator can be computed again, it is.
-bool Judge::excuse_rounding(OperatorComparison& op) {
-  if (op.verdict == Verdict::input_differs && kind_of(op.run().type).name == "concat") {
-    // Beside the other inputs it is nothing: a gradient that is zero but for rounding, among all gradients.
-    for (SlotComparison& slot : op.slots)
-      if (is_difference(slot.verdict)) slot.verdict = Verdict::rounding;
-    op.verdict = Verdict::rounding;
-    return true;
-  }
-  const bool is_open =
-      op.cause.empty() && (op.verdict == Verdict::own_error || op.verdict == Verdict::inherited ||
-                           op.verdict == Verdict::input_differs);
-  double input = 0, output = 0, fresh_input = 0;  // the last one of inputs that are not known
-  double flipped_input = 0;
-  bool is_small = true, is_small_input = true, has_cancelled = false, has_amplified = false;
-  if (op.other_rank) {
-    input = fresh_input = op.other_rank->relative_l2;
-    is_small_input = input <= kGain * noise_;
-  }
-  const auto limit_of = [&](const SlotComparison& slot) {
-    const double made = std::max(largest_rounding(slot, has_types_), limit_);
-    const double limit = std::max(made, std::min(passed_on_, kMostPassedOn * made));
-    const bool is_passed_on =
-        side_of(slot) == model::Side::output && is_small_input && !has_cancelled && !has_amplified;
-    const double gain = has_types_ ? kAmplifiedGain : kPassedOn;
-    return is_passed_on ? std::max(limit, std::min(gain * input, kMostPassedOn * made)) : limit;
-  };
-  for (const SlotComparison& slot : op.slots) {  // inputs first
-    const bool is_output = side_of(slot) == model::Side::output;
-    const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
-    if (!is_output && is_open && is_difference(slot.verdict) && flips_.contain(op, slot)) {
-      flipped_input = std::max(flipped_input, has_distance(slot) ? distance : kUnrelated);
-      continue;
-    }
-    const bool is_cancelled = !is_output && cancelled_.contain(op, slot);
-    const bool is_known = is_cancelled || (!is_output && amplified_.contain(op, slot));
-    has_cancelled |= is_cancelled;
-    has_amplified |= is_known && !is_cancelled;
-    (is_output ? output : input) = std::max(is_output ? output : input, distance);
-    if (!is_output && !is_known) fresh_input = std::max(fresh_input, distance);
-    if (!is_difference(slot.verdict) || is_known) continue;
-    const bool is_fine =
-        slot.metrics && distance <= limit_of(slot) && (is_output || distance <= kGain * noise_);
-    (is_output ? is_small : is_small_input) &= is_fine;
-  }
-  const auto is_flipped = [&](const SlotComparison& slot) {
-    return side_of(slot) != model::Side::output || !is_difference(slot.verdict) || !has_distance(slot) ||
-           slot.metrics->relative_l2 <= std::max(limit_of(slot), kAmplifiedGain * flipped_input);
-  };
-  if (is_open && is_small_input && std::ranges::all_of(op.slots, is_flipped) &&
-      (flipped_input > 0 ? is_amplified(op).value_or(true) : chooses_otherwise(op))) {
-    excuse_flip(op, flipped_input == 0);
-    return true;
-  }
-  const bool has_known = has_cancelled || has_amplified, may_divide = divides(op.run().type);
-  const double gain = may_divide ? kDivisionGain : has_amplified && !has_cancelled ? kAmplifiedGain : kGain;
-  const bool agree = op.verdict == Verdict::input_differs;  // the outputs
-  const bool is_grown = is_small && input > 0 && (agree || output <= gain * input);
-  const auto has_grown = [&](const SlotComparison& slot) {
-    return slot.metrics && slot.metrics->relative_l2 <= std::min(gain * input, limit_of(slot));
-  };
-  const bool is_from_known = has_known && output <= gain * input;
-  const std::optional<bool> amplified = is_open && is_small_input ? is_amplified(op) : std::nullopt;
-  const bool is_excused = is_open && is_small_input && amplified.value_or(true) &&
-                          (is_grown || is_from_known || (is_small && is_of_other_operators(op)) ||
-                           (amplified && fresh_input <= kGain * noise_) ||
-                           is_cancellation(op, has_cancelled ? 0 : input, has_types_, has_grown));
-  if (is_excused) {
-    for (SlotComparison& slot : op.slots) {
-      if (!is_difference(slot.verdict)) continue;
-      slot.verdict = Verdict::rounding;
-      if (is_grown || side_of(slot) != model::Side::output) continue;
-      const bool is_from_amplified =
-          has_amplified && slot.metrics && slot.metrics->relative_l2 <= kAmplifiedGain * input;
-      (!has_cancelled && (amplified || is_from_amplified) ? amplified_ : cancelled_).add(op, slot);
-    }
-    op.verdict = Verdict::rounding;
-  }
-  if (!(is_excused && is_grown && !has_known) && op.verdict != Verdict::match) return is_small_input;
-  noise_ = std::max(noise_, output);
-  for (const SlotComparison& slot : op.slots)
-    if (side_of(slot) == model::Side::output && slot.metrics && slot.metrics->relative_l2 > 0)
-      limit_ = std::max(limit_, largest_rounding(slot, has_types_));
-  if (is_excused) passed_on_ = std::max(passed_on_, output);
-  return is_small_input;
-}
-
-// `chooses`: it made the choice, and does not only read what follows from one.
-void Judge::excuse_flip(OperatorComparison& op, bool chooses) {
-  for (SlotComparison& slot : op.slots) {
-    if (!is_difference(slot.verdict)) continue;
-    slot.verdict = Verdict::rounding;
-    if (side_of(slot) != model::Side::output) continue;
-    flips_.add(op, slot);
-    if (!chooses || has_distance(slot) || !slot.metrics) continue;
-    if (flip_count_ == 0)
-      first_flip_ = one_line(operator_name(op.run())) + " in step " + std::to_string(op.run().step);
-    flip_count_ += slot.metrics->mismatch_count;
-  }
-  op.verdict = Verdict::rounding;
 }
 
 void Judge::count(const OperatorComparison& op) {
@@ -532,11 +366,8 @@ void Judge::conclude(Comparison& comparison) {
   so_far_.before_first_bad = first_bad_.before;
   so_far_.view_before_first_bad = std::move(first_bad_.view);
   if (gains_) conclude_gains();
-  if (flip_count_ > 0 && !so_far_.first_bad)
-    so_far_.notes.push_back(counted(flip_count_, "choice") +
-                            " between numbers that are equal within rounding " +
-                            (flip_count_ == 1 ? "is another" : "are others") + " (first " + first_flip_ +
-                            "): what follows from that is no difference");
+  if (std::string flips = rounding_.describe_flips(); !flips.empty() && !so_far_.first_bad)
+    so_far_.notes.push_back(std::move(flips));
   comparison = std::move(so_far_);
   if (comparison.coverage.compared_slots == 0 && !measured_difference_)
     comparison.outcome = Answer::nothing_compared;

@@ -1,4 +1,4 @@
-#include "compare/arguments.h"
+#include "compare/verdict/arguments.h"
 
 #include <algorithm>
 #include <array>

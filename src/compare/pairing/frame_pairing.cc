@@ -1,0 +1,332 @@
+#include "compare/pairing/frame_pairing.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text/text.h"
+#include "compare/across/operator_kind.h"
+#include "compare/names.h"
+#include "compare/pairing/alignment.h"
+#include "compare/pairing/run_keys.h"
+#include "compare/pairing/scope.h"
+#include "dump/file_name.h"
+#include "group/shared_work.h"
+
+namespace opdump::compare {
+
+using dump::OperatorRun;
+using dump::Runs;
+using dump::Slot;
+
+namespace {
+
+constexpr std::uint32_t kNone = OperatorPair::kNone;
+
+std::string shape_text(const Slot& slot) {
+  if (slot.shape) return model::format_shape(*slot.shape);
+  if (slot.file.empty()) return "?";
+  const auto tensor = dump::StoredTensor::read(slot);
+  return tensor ? model::format_shape(tensor->view().shape) : "?";
+}
+
+// What two operators of different names must have in common to be taken for the same one.
+std::string signature(const Runs& runs, std::size_t index) {
+  const OperatorRun run = runs.without_slots(index);
+  std::string text = scope_of(run) + '\n' + run.type + '\n';
+  for (const Slot& slot : runs.slots(index))
+    group::note_seen(
+        text, (slot.side == model::Side::input ? "i" : "o") + std::to_string(slot.index) + shape_text(slot));
+  return text;
+}
+
+// As far as they are known without a look into files.
+std::string shapes_of(const FrameRuns& part, std::uint32_t i) {
+  std::string shapes;
+  for (const Slot& slot : part.runs->slots(part.first + i))
+    shapes += slot.shape ? model::format_shape(*slot.shape) : "?";
+  return shapes;
+}
+
+// But for the size of the first axis, as with another batch. Empty if one is not known.
+std::vector<std::vector<std::int64_t>> inner_shapes(const FrameRuns& part, std::uint32_t i) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Slot& slot : part.runs->slots(part.first + i)) {
+    if (!slot.shape) return {};
+    shapes.emplace_back(slot.shape->dims().begin(), slot.shape->dims().end());
+    if (!shapes.back().empty()) shapes.back().front() = 0;
+  }
+  return shapes;
+}
+
+bool states_originals(const OperatorRun& run) { return run.op != nullptr && run.op->original_names; }
+bool states_originals(const FrameRuns& part, std::uint32_t i) {
+  return states_originals(part.runs->without_slots(part.first + i));
+}
+
+bool has_open(const FrameRuns& part) {
+  for (std::uint32_t i = 0; i < part.size(); ++i)
+    if (part.partners[i] == kNone) return true;
+  return false;
+}
+
+// What an engine made of others goes by the last of these, which gives what it gives.
+std::string name_of(const OperatorRun& run) {
+  return states_originals(run) && !run.op->original_names->empty() ? run.op->original_names->back()
+                                                                   : run.name;
+}
+
+// Which operators of `made` an engine made of several in `whole`, or put in, and which of these have no
+// partner because of that.
+bool note_fusions_in(FrameRuns& made, FrameRuns& whole) {
+  bool has_fused = false;
+  for (FrameRuns* part : {&made, &whole}) part->fusions.resize(part->size(), Fusion::none);
+  RunKeys originals, open;
+  for (std::uint32_t i = 0; i < made.size(); ++i) {
+    const OperatorRun run = made.runs->without_slots(made.first + i);
+    if (!states_originals(run)) continue;
+    if (run.op->original_names->empty() && made.partners[i] == kNone) made.fusions[i] = Fusion::added;
+    for (const std::string& name : *run.op->original_names) originals.add(i, 0, dump::plain_name(name));
+  }
+  for (std::uint32_t i = 0; i < whole.size(); ++i)
+    if (whole.partners[i] == kNone)
+      open.add(i, 0, dump::plain_name(whole.runs->without_slots(whole.first + i).name));
+  RunKeys::match(originals, open, [&](std::uint32_t fused, std::uint32_t part) {
+    made.fusions[fused] = Fusion::fused;
+    whole.fusions[part] = Fusion::part;
+    has_fused = true;
+  });
+  return has_fused;
+}
+
+// Whether a run has a constant of ONNX, which engines fold, is seen in what reads it.
+Fusion fusion_of(const FrameRuns& part, std::uint32_t i) {
+  const bool is_constant = i != kNone && part.runs->without_slots(part.first + i).type == "Constant";
+  return is_constant ? Fusion::makes : i == kNone || part.fusions.empty() ? Fusion::none : part.fusions[i];
+}
+
+}  // namespace
+
+FramePairing::FramePairing(FrameRuns golden, FrameRuns actual, const FrameRule& rule)
+    : golden_(std::move(golden)), actual_(std::move(actual)), rule_(&rule) {
+  for (FrameRuns* part : {&golden_, &actual_}) part->partners.assign(part->size(), kNone);
+  golden_.methods.assign(golden_.size(), PairedBy::none);
+}
+
+bool FramePairing::has_equal_names() const {
+  if (golden_.size() != actual_.size()) return false;
+  for (std::uint32_t i = 0; i < golden_.size(); ++i)
+    if (golden_.runs->without_slots(golden_.first + i).name !=
+        actual_.runs->without_slots(actual_.first + i).name)
+      return false;
+  return true;
+}
+
+template <typename KeyOf>
+void FramePairing::join_equal(bool by_graph, PairedBy method, const KeyOf& key_of) {
+  RunKeys golden, actual;
+  for (const auto& [part, keys] : {std::pair(&golden_, &golden), std::pair(&actual_, &actual)})
+    for (std::uint32_t i = 0; i < part->size(); ++i)
+      if (part->partners[i] == kNone)
+        keys->add(i, by_graph ? part->section_of(i).graph_id : 0, key_of(*part, i));
+  RunKeys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a, method); });
+}
+
+template <typename KindOf>
+std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bool reads_tensors) {
+  using Group = std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>;  // of golden, of actual
+  std::map<std::pair<std::int64_t, std::string>, Group> groups;
+  std::vector<std::string> kinds[2];
+  for (const FrameRuns* part : {&golden_, &actual_})
+    for (std::uint32_t i = 0; i < part->size(); ++i) {
+      const OperatorRun run = part->runs->without_slots(part->first + i);
+      const std::optional<std::string> kind = kind_of(run);
+      kinds[part == &actual_].push_back(kind.value_or(run.name));
+      if (!kind || part->partners[i] != kNone) continue;
+      Group& group = groups[{rule_->graph_of(part->section_of(i)), *kind}];
+      (part == &golden_ ? group.first : group.second).push_back(i);
+    }
+  const auto place_of = [&](const FrameRuns& part, const std::vector<std::string>& around, std::uint32_t i) {
+    const OperatorRun run = part.runs->without_slots(part.first + i);
+    Surroundings place;
+    place.name = run.name;
+    place.before = neighbour_with_data(*part.runs, part.first, around, i, -1);
+    place.after = neighbour_with_data(*part.runs, part.first, around, i, 1);
+    if (run.op != nullptr) place.source = model::format_source(*run.op);
+    place.shapes = shapes_of(part, i);
+    if (reads_tensors)
+      for (const Slot& slot : part.runs->slots(part.first + i)) place.norms.push_back(sample_norm(slot));
+    return place;
+  };
+  std::uint32_t joined = 0;
+  for (const auto& [kind, group] : groups) {
+    const auto& [of_golden, of_actual] = group;
+    if (of_golden.empty() || of_actual.empty()) continue;
+    if (of_golden.size() == of_actual.size() || of_golden.size() > kMaxAlignment / of_actual.size()) {
+      for (std::size_t i = 0; joins_all && i < std::min(of_golden.size(), of_actual.size()); ++i)
+        join(of_golden[i], of_actual[i], PairedBy::path);
+      continue;
+    }
+    std::vector<Surroundings> g, a;
+    for (const std::uint32_t i : of_golden) g.push_back(place_of(golden_, kinds[0], i));
+    for (const std::uint32_t i : of_actual) a.push_back(place_of(actual_, kinds[1], i));
+    for (const auto& [i, j] : align(g, a)) join(of_golden[i], of_actual[j], PairedBy::alignment);
+    joined += static_cast<std::uint32_t>(std::min(g.size(), a.size()));
+  }
+  return joined;
+}
+
+std::uint32_t FramePairing::join_sequences() {
+  if (has_equal_names()) return 0;
+  return join_kinds(
+      [](const OperatorRun& run) -> std::optional<std::string> {
+        const bool is_numbered = run.op != nullptr && !states_originals(run) && !runs_ahead(run);
+        if (!is_numbered) return std::nullopt;
+        return std::string(without_number(run.op->name, run.type));
+      },
+      false, true);
+}
+
+void FramePairing::join_names() {
+  const auto name = [](const FrameRuns& part, std::uint32_t i) {
+    return name_of(part.runs->without_slots(part.first + i));
+  };
+  join_equal(rule_->graph, PairedBy::name, name);
+  // Layouts spell a name with more or with fewer characters of the program's.
+  join_equal(rule_->graph, PairedBy::name,
+             [&](const FrameRuns& part, std::uint32_t i) { return dump::plain_name(name(part, i)); });
+  // A model that is loaded in another order has another number.
+  join_equal(false, PairedBy::graph, name);
+}
+
+void FramePairing::separate_reshaped() {
+  std::set<std::string> open;  // scopes
+  for (const FrameRuns* part : {&golden_, &actual_})
+    for (std::uint32_t i = 0; i < part->size(); ++i)
+      if (part->partners[i] == kNone) open.insert(scope_of(part->runs->without_slots(part->first + i)));
+  if (open.empty()) return;
+  std::size_t joined = 0;
+  std::vector<std::uint32_t> reshaped;
+  for (std::uint32_t g = 0; g < golden_.size(); ++g) {
+    if (!is_joined(g)) continue;
+    ++joined;
+    const std::uint32_t a = golden_.partners[g];
+    if (states_originals(golden_, g) || states_originals(actual_, a)) continue;  // it reads what others read
+    const auto of_golden = inner_shapes(golden_, g), of_actual = inner_shapes(actual_, a);
+    if (!of_golden.empty() && !of_actual.empty() && of_golden != of_actual) reshaped.push_back(g);
+  }
+  if (2 * reshaped.size() > joined) return;
+  for (const std::uint32_t g : reshaped) {
+    if (!open.contains(scope_of(golden_.runs->without_slots(golden_.first + g)))) continue;
+    actual_.partners[golden_.partners[g]] = kNone;
+    golden_.partners[g] = kNone;
+    golden_.methods[g] = PairedBy::none;
+  }
+}
+
+void FramePairing::join_paths() {
+  const auto has_modules = [](const FrameRuns& part) {
+    for (std::uint32_t i = 0; i < part.size(); ++i) {
+      const OperatorRun run = part.runs->without_slots(part.first + i);
+      const bool is_of_optimizer = run.op != nullptr && run.op->phase == model::Phase::optimizer;
+      if (!is_of_optimizer && !path_of(run).empty()) return true;
+    }
+    return false;
+  };
+  if (has_modules(golden_) && has_modules(actual_))
+    join_kinds([](const OperatorRun& run) { return std::optional(path_of(run) + '/' + run.type); }, true,
+               false);
+  join_kinds([](const OperatorRun& run) { return std::optional(run.type); }, true, false);
+  // Where DebugMode is on, gradients are added by add, else by add_.
+  join_kinds(
+      [](const OperatorRun& run) {
+        return std::optional(run.type.substr(0, run.type.size() - run.type.ends_with('_')));
+      },
+      true, false);
+}
+
+std::uint32_t FramePairing::leave_out_unlogged() {
+  std::uint32_t unlogged = 0;
+  for (FrameRuns* part : {&golden_, &actual_}) {
+    const auto is_open = [&](std::uint32_t partner) { return partner == kNone; };
+    const auto first = std::ranges::find_if_not(part->partners, is_open) - part->partners.begin();
+    const auto last = std::find_if_not(part->partners.rbegin(), part->partners.rend(), is_open).base() -
+                      part->partners.begin();
+    part->fusions.assign(part->size(), Fusion::none);
+    for (std::uint32_t i = 0; i < part->size(); ++i) {
+      if (part->partners[i] != kNone) continue;
+      const OperatorRole role = kind_of(part->runs->without_slots(part->first + i).type).role;
+      const bool is_outside = part->runs->have_full_scopes() && (i < first || i >= last);
+      part->fusions[i] = is_outside                    ? Fusion::unlogged
+                         : role == OperatorRole::moves ? Fusion::moves
+                         : role == OperatorRole::makes ? Fusion::makes
+                                                       : Fusion::none;
+      unlogged += is_outside;
+    }
+  }
+  return unlogged;
+}
+
+bool FramePairing::note_fusions() {
+  if (!has_open(golden_) && !has_open(actual_)) return false;
+  const bool in_golden = note_fusions_in(golden_, actual_), in_actual = note_fusions_in(actual_, golden_);
+  return in_golden || in_actual;
+}
+
+void FramePairing::join_signatures() {
+  std::set<std::int64_t> open_graphs;
+  for (std::uint32_t g = 0; g < golden_.size(); ++g)
+    if (golden_.partners[g] == kNone) open_graphs.insert(rule_->graph_of(golden_.section_of(g)));
+  join_equal(rule_->graph, PairedBy::shapes, [&](const FrameRuns& part, std::uint32_t i) {
+    const bool is_open =
+        open_graphs.contains(rule_->graph_of(part.section_of(i))) && !states_originals(part, i);
+    return is_open ? signature(*part.runs, part.first + i) : std::string();
+  });
+}
+
+void FramePairing::join(std::uint32_t g, std::uint32_t a, PairedBy method) {
+  golden_.partners[g] = a;
+  golden_.methods[g] = method;
+  actual_.partners[a] = g;
+}
+
+bool FramePairing::is_whole() const {
+  if (golden_.size() != actual_.size()) return false;
+  for (std::uint32_t g = 0; g < golden_.size(); ++g)
+    if (!is_joined(g)) return false;
+  return true;
+}
+
+void FramePairing::append_pairs(std::vector<OperatorPair>& pairs) const {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> extras;  // before which of golden, which
+  std::uint32_t anchor = 0;
+  for (std::uint32_t a = 0; a < actual_.size(); ++a) {
+    const std::int64_t graph = rule_->graph_of(actual_.section_of(a));
+    if (a == 0 || graph != rule_->graph_of(actual_.section_of(a - 1)))
+      for (anchor = 0; anchor < golden_.size() && rule_->graph_of(golden_.section_of(anchor)) < graph;)
+        ++anchor;
+    if (actual_.partners[a] != kNone)
+      anchor = actual_.partners[a] + 1;
+    else
+      extras.emplace_back(anchor, a);
+  }
+  std::ranges::sort(extras);
+  auto extra = extras.begin();
+  for (std::uint32_t g = 0; g <= golden_.size(); ++g) {
+    for (; extra != extras.end() && extra->first == g; ++extra)
+      pairs.push_back(
+          {kNone, actual_.first + extra->second, golden_.size() == 0, fusion_of(actual_, extra->second)});
+    if (g == golden_.size()) break;
+    const std::uint32_t a = golden_.partners[g];
+    const Fusion fusion = std::max(fusion_of(golden_, g), fusion_of(actual_, a));
+    pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0, fusion,
+                     a != kNone && fusion == Fusion::fused ? PairedBy::fusion : golden_.methods[g]});
+  }
+}
+
+}  // namespace opdump::compare
