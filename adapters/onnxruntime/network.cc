@@ -59,7 +59,10 @@ Network::Network(std::string bytes, NetworkOptions options)
     : runtime_(Runtime::load()), options_(std::move(options)) {
   adopt(std::move(bytes), options_.folder);
   if (model_.calls_functions()) inline_functions();
-  if (options_.as_executed) take_optimized();
+  if (options_.as_executed)
+    take_optimized();
+  else
+    note_own_blocks();
 }
 
 // Everything points into the bytes of the model, and more outputs are added behind them: they must not move.
@@ -106,13 +109,13 @@ void Network::take_optimized() {
   std::string optimized = rewrite(ort::kAll);
   const ModelFile file = read_model(optimized);
   original_names_ = find_original_names(model_, file);
-  note_blocked(file);
+  note_blocked(file, original_names_);
   adopt(std::move(optimized), {});
 }
 
 // What of `optimized` lies in blocks. How many channels a value has follows from the operators that made it,
 // up to those that bring one into blocks: what these read, ONNX Runtime is asked.
-void Network::note_blocked(const ModelFile& optimized) {
+void Network::note_blocked(const ModelFile& optimized, const std::vector<std::vector<std::string>>& names) {
   if (!has_blocks(optimized)) return;
   block_ = find_block(runtime_);
   std::vector<std::string_view> asked;
@@ -125,11 +128,19 @@ void Network::note_blocked(const ModelFile& optimized) {
     if (model_.producers.contains(value) && std::ranges::find(asked, value) == asked.end())
       asked.push_back(value);
   for (const ExpectedOutput& output : find_types(asked)) note(output);
-  blocked_ = find_blocked(model_, optimized, original_names_, std::max<std::size_t>(block_, 1),
-                          [&](std::string_view value) {
-                            const auto known = channels.find(value);
-                            return known == channels.end() ? -1 : known->second;
-                          });
+  blocked_ =
+      find_blocked(model_, optimized, names, std::max<std::size_t>(block_, 1), [&](std::string_view value) {
+        const auto known = channels.find(value);
+        return known == channels.end() ? -1 : known->second;
+      });
+}
+
+// Of a file that ONNX Runtime saved after optimizing the model. How many channels fill up the last block is
+// not known then.
+void Network::note_own_blocks() {
+  std::vector<std::vector<std::string>> names;
+  for (const Node& node : model_.nodes) names.push_back({std::string(node.name)});
+  note_blocked(model_, names);
 }
 
 // Of values that operators make.

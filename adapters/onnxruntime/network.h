@@ -105,7 +105,8 @@ class Network {
   void report_until(std::size_t end, Work& work, const Values& values);
   void report(const Work& work, std::size_t index, const Values& values, bool failed);
   const std::pair<const std::string, std::uint64_t>& number_of(std::string_view name);
-  void note_blocked(const ModelFile& optimized);
+  void note_blocked(const ModelFile& optimized, const std::vector<std::vector<std::string>>& names);
+  void note_own_blocks();
   std::vector<ExpectedOutput> find_types(std::span<const std::string_view> values);
   void unblock(const Tensor& tensor, const Blocking& blocking, opdump_tensor& result);
   opdump_tensor describe(std::string_view name, std::uint32_t index, const Values& values);
@@ -119,9 +120,9 @@ class Network {
   std::string bytes_;
   ModelFile model_;
   std::vector<std::vector<std::string>> original_names_;  // of as_executed, for each operator
-  Blockings blocked_;                                     // of as_executed
-  std::size_t block_ = 0;                                 // channels in one
-  std::deque<Restored> restored_;                         // those of the operator that is being reported
+  Blockings blocked_;
+  std::size_t block_ = 0;          // channels in one
+  std::deque<Restored> restored_;  // those of the operator that is being reported
   std::vector<std::string> input_names_;
   std::unique_ptr<Initializers> initializers_;
   std::map<std::size_t, Tensor> constants_;

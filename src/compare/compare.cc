@@ -25,6 +25,7 @@
 #include "compare/runs/origin.h"
 #include "compare/runs/producer.h"
 #include "compare/runs/quantisation.h"
+#include "compare/runs/quantised_integers.h"
 #include "compare/runs/regions.h"
 #include "compare/runs/rewritten.h"
 #include "compare/runs/systematic.h"
@@ -525,6 +526,21 @@ class Comparer {
   std::uint64_t done_ = 0, total_;  // bytes of tensors
 };
 
+// What another framework has no operators for. An error says what to do.
+Result<> refuse_integers(std::string_view side, std::string_view other, const dump::Runs& runs) {
+  const auto first = QuantisedIntegers::find_first(runs);
+  if (!first) return ok();
+  const dump::OperatorRun run = runs.without_slots(*first);
+  const bool is_executed =
+      run.op != nullptr && run.op->original_names;  // perhaps in floating point as written
+  const std::string name(side);
+  return Error(Code::unsupported, name + " computes with integers (" + run.type +
+                                      "), and no other framework has such operators: compare " +
+                                      std::string(other) +
+                                      " with the ONNX model in floating point, and that one with " + name +
+                                      (is_executed ? ", or record it without --as-executed" : ""));
+}
+
 }  // namespace
 
 math::Tolerance default_tolerance(model::DType dtype) {
@@ -549,7 +565,12 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   const TailsOfBoth tails{.golden = find_tails(golden), .actual = find_tails(actual)};
   const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
   const bool is_across =
-      options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual));
+      options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual) ||
+                              is_one_saved_in_blocks(golden_runs, actual_runs));
+  if (is_across) {
+    OPDUMP_CHECK_OK(refuse_integers("golden", "actual", golden_runs));
+    OPDUMP_CHECK_OK(refuse_integers("actual", "golden", actual_runs));
+  }
   auto sharded = is_across ? std::optional<ShardedRuns>() : ShardedRuns::find(golden_runs, actual_runs);
   if (options.shards != nullptr) {
     const std::int64_t ranks = options.shards->rank_count();

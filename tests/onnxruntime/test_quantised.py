@@ -117,6 +117,13 @@ def test_what_integers_stand_for_is_compared(dumps, pair):
     assert summary["paired_operators"] >= 7 and any("steps of" in slot.get("reason", "") for slot in slots), slots
 
 
+@pytest.mark.parametrize("model", ["integers", "dynamic"])
+def test_no_other_framework_computes_with_integers(dumps, model):
+    done = subprocess.run([OPDUMP, "compare", dumps / "float", dumps / model, "--across"], capture_output=True, text=True)
+    assert done.returncode == 3 and "actual computes with integers (" in done.stderr, done.stdout + done.stderr
+    assert "compare golden with the ONNX model in floating point, and that one with actual" in done.stderr
+
+
 def test_a_wrong_scale_of_integers_is_found(dumps):
     status, _, summary = compare(dumps, "float", "wrong_integers")
     assert (status, summary["first_bad"]["operator"]) == (1, "/relu2/Relu"), summary["text"]

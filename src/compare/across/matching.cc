@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <compare>
+#include <cstddef>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "compare/comparison.h"
 
@@ -51,9 +55,18 @@ class PrintIndex {
   std::map<std::uint64_t, std::multimap<double, std::pair<std::uint32_t, const FlowOperand*>>> by_count_;
 };
 
+// Of a sum or product: a number of the program is an input in ONNX, and none in PyTorch.
+std::optional<std::ptrdiff_t> count_terms(const FlowNode& node) {
+  constexpr std::string_view kKinds[] = {"add", "sub", "mul", "div"};
+  if (std::ranges::find(kKinds, node.kind.name) == std::end(kKinds) || node.inputs.empty())
+    return std::nullopt;
+  return std::ranges::count_if(node.inputs, [](const FlowOperand& input) { return input.count > 1; });
+}
+
 bool are_alike(const FlowNode& a, const FlowNode& b) {
+  const auto terms = count_terms(a), others = count_terms(b);
   return a.kind.name == b.kind.name && a.outputs[0].count == b.outputs[0].count &&
-         a.is_of_optimizer == b.is_of_optimizer;
+         a.is_of_optimizer == b.is_of_optimizer && (!terms || !others || terms == others);
 }
 
 // In size: the largest weights of one of them are read by the other one, too.

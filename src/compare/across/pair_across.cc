@@ -298,6 +298,20 @@ bool are_of_different_frameworks(const dump::DumpSet& golden, const dump::DumpSe
   return g.size() == 1 && a.size() == 1 && g != a;
 }
 
+bool is_one_saved_in_blocks(const dump::Runs& golden, const dump::Runs& actual) {
+  const auto has_blocks = [](const dump::Runs& runs, bool is_executed) {
+    for (std::uint32_t i = 0; i < runs.size(); ++i) {
+      const dump::OperatorRun run = runs.without_slots(i);
+      const bool states_originals = run.op != nullptr && run.op->original_names;
+      if ((run.type == "ReorderInput" || run.type == "ReorderOutput") && (is_executed || !states_originals))
+        return true;
+    }
+    return false;
+  };
+  return (has_blocks(golden, false) && !has_blocks(actual, true)) ||
+         (has_blocks(actual, false) && !has_blocks(golden, true));
+}
+
 Result<PairingMap> parse_pairing_map(std::string_view text) {
   PairingMap map;
   constexpr std::string_view kSpace = " \t\r";

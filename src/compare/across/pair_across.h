@@ -19,6 +19,10 @@ namespace opdump::compare {
 // Whether statuses say that the two were recorded from different frameworks.
 bool are_of_different_frameworks(const dump::DumpSet& golden, const dump::DumpSet& actual);
 
+// Whether one of the two is of a model that ONNX Runtime saved after it had put channels into blocks: such
+// operators have other names, and nothing says of which they were made.
+bool is_one_saved_in_blocks(const dump::Runs& golden, const dump::Runs& actual);
+
 // Names of operators that a user declares to be the same: golden's, actual's. An empty one: it has no
 // partner.
 using PairingMap = std::vector<std::pair<std::string, std::string>>;

@@ -245,5 +245,18 @@ TEST(ParsePairingMap, WrongLines) {
   }
 }
 
+// An export composes gelu of operators, one of which adds a number.
+TEST_F(CrossFramework, ASumHasAsManyTermsInBoth) {
+  golden_.op("Default/a-A/mul-op0", "mul", {values(1)}, values(2))
+      .op("Default/gelu-op0", "gelu", {values(2)}, values(3))
+      .op("Default/add-op0", "add", {values(2), values(3)}, values(4));
+  actual_.op("/a/Mul", "Mul", {values(1)}, values(2))
+      .op("/Erf", "Erf", {values(2)}, values(5))
+      .op("/Add", "Add", {values(5), {1}}, values(6))
+      .op("/Mul", "Mul", {values(2), values(6)}, values(7))
+      .op("/Add_1", "Add", {values(2), values(7)}, values(8));
+  EXPECT_THAT(pair(), ElementsAre("Default/a-A/mul-op0=/a/Mul values", "Default/add-op0=/Add_1 path"));
+}
+
 }  // namespace
 }  // namespace opdump::compare

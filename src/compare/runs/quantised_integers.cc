@@ -47,6 +47,13 @@ const Slot* find_slot(std::span<const Slot> slots, model::Side side, std::uint32
 // Has scales between its operands.
 bool computes_with_levels(std::string_view type) { return type.starts_with("QLinear") || type == "QGemm"; }
 
+// Also what ONNX Runtime makes of several operators: MatMulIntegerToFloat, DynamicQuantizeLSTM.
+bool computes_with_integers(std::string_view type) {
+  constexpr std::string_view kDynamic = "DynamicQuantize";
+  return computes_with_levels(type) || type.starts_with("MatMulInteger") || type.ends_with("Integer") ||
+         type == "QAttention" || (type.starts_with(kDynamic) && type != "DynamicQuantizeLinear");
+}
+
 // Which operand of the operator in floating point an input of one with integers is.
 std::optional<std::uint32_t> operand_of(std::string_view type, std::uint32_t index) {
   if (type == "QLinearConcat")
@@ -143,6 +150,12 @@ std::optional<QuantisedIntegers::Levels> QuantisedIntegers::find(const dump::Ope
 bool QuantisedIntegers::serves(const dump::OperatorRun& run) {
   return computes_with_levels(run.type) || run.type.ends_with("Integer") ||
          operator_name(run).find(kInteger) != std::string::npos;
+}
+
+std::optional<std::uint32_t> QuantisedIntegers::find_first(const dump::Runs& runs) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (computes_with_integers(runs.without_slots(i).type)) return i;
+  return std::nullopt;
 }
 
 void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {

@@ -36,6 +36,8 @@ class QuantisedIntegers {
 
   // Whether it computes with integers, or only for what does.
   static bool serves(const dump::OperatorRun& run);
+  // The first execution that computes with integers, if there is one.
+  static std::optional<std::uint32_t> find_first(const dump::Runs& runs);
 
   // Leaves of inputs only those that the other run has, too: QLinearConv reads scales between them.
   void pair_operands(OperatorComparison& op) const;
