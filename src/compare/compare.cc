@@ -29,6 +29,7 @@
 #include "compare/runs/regions.h"
 #include "compare/runs/rewritten.h"
 #include "compare/runs/systematic.h"
+#include "compare/runs/views.h"
 #include "compare/sharded/pair_shards.h"
 #include "compare/verdict/arguments.h"
 #include "compare/verdict/verdict.h"
@@ -305,6 +306,7 @@ class Comparer {
     questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
     judge_.conclude(comparison_);
+    look_for_other_view();
     look_for_one_sided_backward();
     explain_first_bad();
     note_small_error();
@@ -421,6 +423,17 @@ class Comparer {
     const auto run = is_golden ? &OperatorPair::golden : &OperatorPair::actual;
     const auto pair = execution ? std::ranges::find(pairs_, *execution, run) : pairs_.end();
     return static_cast<std::size_t>(pair - pairs_.begin());
+  }
+
+  // In the steps that do not list views.
+  void look_for_other_view() {
+    if (!comparison_.first_bad || relation_.is_across || relation_.sharded != nullptr) return;
+    const Verdict verdict = comparison_.first_bad->verdict;
+    if (!comparison_.view_before_first_bad.empty() ||
+        (verdict != Verdict::inherited && verdict != Verdict::not_comparable))
+      return;
+    comparison_.view_before_first_bad =
+        find_other_view(golden_.runs(), actual_.runs(), pairs_, *comparison_.first_bad);
   }
 
   // What follows a missing gradient differs, and is not to blame.

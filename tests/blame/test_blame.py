@@ -210,6 +210,16 @@ def test_compare_names_a_view_with_other_arguments(pair):
                      compared), compared
 
 
+def test_compare_names_a_view_in_a_step_that_does_not_list_it(pair):
+    """Views are listed once, and what changes of them in later steps: here the part of a cache that is read."""
+    count = "import itertools; count = itertools.count()"
+    text = "c, i = torch.sigmoid(x), next(count); x = torch.cat([torch.tanh(c[:, {}:][:, :32]), x[:, 32:]], 1)"
+    golden = pair.record("golden", program(count, text.format("i")))
+    compared = pair.run("compare", golden, pair.record("actual", program(count, text.format("2 * i")))).stdout
+    assert re.search(r"tanh-op0 \(forward, step 1\).*; before it, Default/slice-op\d+ at train.py:\d+ has other arguments: "
+                     "start is 1 in golden and 2 in actual", compared), compared
+
+
 def test_memory_that_is_overwritten_unnoticed_needs_a_check_of_reads(pair):
     golden = pair.record("golden", program())
     # As a kernel that writes beyond its memory: torch does not hear of it.

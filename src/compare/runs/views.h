@@ -2,9 +2,13 @@
 // differs.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "compare/comparison.h"
+#include "compare/pairing/operator_pair.h"
+#include "dump/read/runs.h"
 
 namespace opdump::compare {
 
@@ -12,5 +16,15 @@ namespace opdump::compare {
 // actual". Empty unless it is a view of both runs with other arguments, and they have as many ranks and the
 // same framework.
 std::string describe_other_view(const OperatorComparison& op);
+
+// Whether a view of this type only has a shape for argument, which follows from what it reads: a slice before
+// it says more.
+bool only_shapes(std::string_view type);
+
+// The same of the last view in the module of `op`, and before it, whose arguments were changed in its step
+// and are others in the two runs since. A recording lists views in one step only, and later what changed of
+// them.
+std::string find_other_view(const dump::Runs& golden, const dump::Runs& actual,
+                            std::span<const OperatorPair> pairs, const OperatorComparison& op);
 
 }  // namespace opdump::compare

@@ -276,7 +276,8 @@ void Judge::note_bad(const OperatorComparison& op, bool reads_rounding) {
     view_.clear();
     single_.reset();
   }
-  if (std::string view = describe_other_view(op); !view.empty()) view_ = std::move(view);
+  std::string view = describe_other_view(op);
+  if (!view.empty() && (view_.empty() || !only_shapes(op.run().type))) view_ = std::move(view);
   const bool is_bad_here = is_bad(op, unfinished_);
   if (is_bad_here && !is_paired) singles_.push_back(judged_);
   if (is_bad_here && is_paired && !has_other_pairs_) {
