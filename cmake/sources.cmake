@@ -350,6 +350,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/measure/statistics.cc
   compare/measure/tasks.cc
   compare/names.cc
+  compare/open_questions.cc
   compare/pairing/alignment.cc
   compare/pairing/frame.cc
   compare/pairing/frame_pairing.cc
@@ -367,6 +368,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/quantised_integers.cc
   compare/runs/regions.cc
   compare/runs/rewritten.cc
+  compare/runs/rewritten_results.cc
   compare/runs/systematic.cc
   compare/runs/uncertainty.cc
   compare/runs/views.cc
@@ -427,7 +429,6 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/blame.cc
   blame/calibrate.cc
   blame/ahead.cc
-  blame/backward.cc
   blame/chain.cc
   blame/copies.cc
   blame/culprits.cc
@@ -435,6 +436,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/dummy_data.cc
   blame/evidence.cc
   blame/gains/gain_search.cc
+  blame/one_sided.cc
   blame/origin.cc
   blame/precision.cc
   blame/removal.cc

@@ -11,13 +11,13 @@
 
 #include "base/text/text.h"
 #include "blame/ahead.h"
-#include "blame/backward.h"
 #include "blame/chain.h"
 #include "blame/copies.h"
 #include "blame/culprits.h"
 #include "blame/differences.h"
 #include "blame/dummy_data.h"
 #include "blame/gains/gain_search.h"
+#include "blame/one_sided.h"
 #include "blame/origin.h"
 #include "blame/precision.h"
 #include "blame/request.h"
@@ -520,6 +520,9 @@ class Walk {
     if (const auto& missing = comparison.one_sided_backward)
       if (const auto place = settle_one_sided_backward(suspects_, *missing, answer_))
         add(*place, Cause::sequence, Confidence::certain, {}, missing->cause);
+    if (const auto& first = comparison.first_bad)
+      if (const auto place = settle_sizes(suspects_, *first, answer_))
+        add(*place, Cause::sequence, Confidence::suspect, {}, first->cause);
     blame_sequence(comparison);
     excuse_unread();
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_, read_, options_.replay, options_.limit));

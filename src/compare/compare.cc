@@ -16,6 +16,7 @@
 #include "compare/measure/share.h"
 #include "compare/measure/tasks.h"
 #include "compare/names.h"
+#include "compare/open_questions.h"
 #include "compare/pairing/pair_slots.h"
 #include "compare/pairing/pairing.h"
 #include "compare/runs/collectives.h"
@@ -28,6 +29,7 @@
 #include "compare/runs/quantised_integers.h"
 #include "compare/runs/regions.h"
 #include "compare/runs/rewritten.h"
+#include "compare/runs/rewritten_results.h"
 #include "compare/runs/systematic.h"
 #include "compare/runs/views.h"
 #include "compare/sharded/pair_shards.h"
@@ -74,69 +76,6 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, bool is_sh
   for (const dump::Problem& problem : dump.problems())
     reasons.push_back(name + ": " + problem.path.string() + ": " + problem.what);
 }
-
-// What operators leave open, for people.
-class OpenQuestions {
- public:
-  // The problems of the dumps are reported already, and with them the slots that they concern.
-  OpenQuestions(const dump::DumpSet& golden, const dump::DumpSet& actual) {
-    for (const dump::DumpSet* dump : {&golden, &actual})
-      for (const dump::Problem& problem : dump->problems()) reported_.insert(problem.what);
-  }
-
-  // Of an operator that is judged.
-  void add(const OperatorComparison& op) {
-    if (op.is_alone) absent_steps_[{op.run().rank, op.golden != nullptr}].insert(op.run().step);
-    if (op.golden == nullptr || op.actual == nullptr) {
-      ahead_ += !op.is_alone && runs_ahead(op.run());
-      return;
-    }
-    for (const SlotComparison& slot : op.slots) {
-      if (slot.verdict == Verdict::unreadable && !is_reported(slot.golden) && !is_reported(slot.actual)) {
-        if (unreadable_.size() < dump::Problems::kKept)
-          unreadable_.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
-        else
-          ++more_unreadable_;
-      }
-      only_golden_ += slot.verdict == Verdict::missing && slot.golden->side == model::Side::input;
-      only_actual_ += slot.verdict == Verdict::extra && slot.actual->side == model::Side::input;
-    }
-  }
-
-  // "rank 0: steps 1-11 are only in actual"; slots that cannot be read by name, inputs that only one side
-  // recorded by number -- a whole dump may be without inputs.
-  void append_to(std::vector<std::string>& reasons) const {
-    for (const auto& [key, numbers] : absent_steps_) {
-      const std::string ranges = format_ranges(numbers);
-      const bool is_one = ranges.find_first_of(",-") == std::string::npos;
-      reasons.push_back("rank " + std::to_string(key.first) + ": " + (is_one ? "step " : "steps ") + ranges +
-                        (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual") +
-                        ": left out");
-    }
-    std::ranges::move(unreadable_, std::back_inserter(reasons));
-    if (more_unreadable_ > 0) reasons.push_back(counted(more_unreadable_, "more tensor") + " cannot be read");
-    for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})
-      if (count > 0)
-        reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
-  }
-
-  // What is left out and leaves nothing open.
-  void append_notes_to(std::vector<std::string>& notes) const {
-    if (ahead_ == 0) return;
-    notes.push_back(counted(ahead_, "operator") + " of data-loading workers" +
-                    (ahead_ == 1 ? " is" : " are") +
-                    " in one dump only: left out, because workers run ahead by a varying distance");
-  }
-
- private:
-  bool is_reported(const dump::Slot* slot) const {
-    return slot != nullptr && reported_.contains(slot->undumped_reason);
-  }
-  std::set<std::string_view> reported_;
-  std::map<std::pair<std::uint32_t, bool>, std::set<std::int64_t>> absent_steps_;  // by rank, is in golden
-  std::vector<std::string> unreadable_;
-  std::uint64_t more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0, ahead_ = 0;
-};
 
 // A single rank is compared with a single rank, whatever their numbers.
 void join_single_ranks(const dump::DumpSet& golden, const dump::DumpSet& actual, Unfinished& unfinished) {
@@ -278,7 +217,8 @@ class Comparer {
         collectives_(
             golden.runs(), pairing.pairs,
             [this](const OperatorPair& pair) { return make_operator(pair, golden_, actual_, relation_); }),
-        judge_(unfinished_, systematic_.are_types_usual, find_gains()),
+        judge_(unfinished_, RoundingJudge(systematic_.are_types_usual, find_rewritten_results()),
+               find_gains()),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
     comparison_.is_across = relation_.is_across;
@@ -322,6 +262,11 @@ class Comparer {
         !relation_.is_across && relation_.sharded == nullptr && relation_.quantisation == nullptr;
     if (!is_plain || have_input_tensors(golden_.runs(), actual_.runs())) return std::nullopt;
     return GainJudge(!describe_environments(golden_, actual_));
+  }
+
+  RewrittenResults find_rewritten_results() const {
+    if (relation_.is_across || relation_.sharded != nullptr) return {};
+    return {golden_.runs(), actual_.runs(), pairs_};
   }
 
   // Of pairs.
@@ -454,6 +399,7 @@ class Comparer {
   void explain_first_bad() {
     if (!comparison_.first_bad || relation_.sharded != nullptr) return;
     OperatorComparison& op = *comparison_.first_bad;
+    if (!relation_.is_across && find_cause_of_size(place_of(op))) return;
     const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::not_comparable;
     if (!is_open || !op.cause.empty()) return;
     if (relation_.is_across) return static_cast<void>(op.cause = explain_numbers(op));
@@ -462,9 +408,26 @@ class Comparer {
     // In a module that each run computes by operators of its own, it may be right.
     if (!single || find_rewritten(golden_.runs(), actual_.runs(), pairs_).contains(op.run()))
       return static_cast<void>(op.cause = std::move(origin.text));
-    single->cause = std::string("only in ") + (single->golden != nullptr ? "golden" : "actual") + ", and " +
-                    one_line(operator_name(op.run())) + ", which reads what it makes, differs";
-    set_first_bad(std::move(*single));
+    set_single(std::move(*single), op.run());
+  }
+
+  // Sizes that a program takes from a tensor are numbers to the operators that get them: where a tensor of
+  // one run is longer, as one that is padded, arange is called with another end.
+  bool find_cause_of_size(std::size_t maker) {
+    for (const OperatorComparison& reader : judge_.readers_behind_maker()) {
+      const InputOrigin origin = find_input_origin(reader, golden_.runs(), actual_.runs(), pairs_);
+      auto single = origin.single && *origin.single < maker ? make_single(*origin.single) : std::nullopt;
+      if (!single) continue;
+      set_single(std::move(*single), reader.run());
+      return true;
+    }
+    return false;
+  }
+
+  void set_single(OperatorComparison single, const dump::OperatorRun& reader) {
+    single.cause = std::string("only in ") + (single.golden != nullptr ? "golden" : "actual") + ", and " +
+                   one_line(operator_name(reader)) + ", which reads what it makes, differs";
+    set_first_bad(std::move(single));
   }
 
   // An operator that only one run has; nothing where that proves nothing, as in a log that does not list all.

@@ -32,6 +32,10 @@ constexpr double kUncertain = 4;    // times the uncertainty of an element
 constexpr double kNoDigits = 0.01;  // of an element: so few agree that it may take steps anywhere
 constexpr std::size_t kNext = 16;   // operators that may read a view of a result
 
+double strict_limit(double u) {
+  return std::max(kStrictRoundoffs * u, std::min(kEqualRoundoffs * u, kStrictDistance));
+}
+
 // Places, choices and masks: no arithmetic rounds them.
 bool is_exact(model::DType dtype) {
   const model::DTypeKind kind = model::dtype_info(dtype).kind;
@@ -240,8 +244,7 @@ class Results {
   }
 
   double limit_of(double u, double noise) const {
-    return is_strict_ ? std::max(kStrictRoundoffs * u, std::min(kEqualRoundoffs * u, kStrictDistance))
-                      : std::max(kEqualRoundoffs * u, kEqualNoise * noise);
+    return is_strict_ ? strict_limit(u) : std::max(kEqualRoundoffs * u, kEqualNoise * noise);
   }
 
   static bool is_near(const SingleResult& result, const SingleResult& other,
@@ -333,6 +336,8 @@ bool only_moves(std::string_view type) {
                                           "zero_",    "zeros", "zeros_like"};
   return std::ranges::find(kMoving, type) != std::end(kMoving);
 }
+
+double strict_distance(model::DType dtype) { return strict_limit(roundoff(dtype)); }
 
 RewrittenModules find_rewritten(const Runs& golden, const Runs& actual, std::span<const OperatorPair> pairs) {
   RewrittenModules modules;

@@ -27,6 +27,10 @@ bool only_moves(std::string_view type);
 // Of PyTorch, ONNX and TensorFlow: operators that draw random numbers.
 bool is_random(std::string_view type);
 
+// How far apart (relative L2) two tensors of a type may be that operators of each run made in their own way,
+// where nothing else shows a parameter that is off by little: a few roundoffs.
+double strict_distance(model::DType dtype);
+
 RewrittenModules find_rewritten(const dump::Runs& golden, const dump::Runs& actual,
                                 std::span<const OperatorPair> pairs);
 

@@ -220,6 +220,27 @@ def test_compare_names_a_view_in_a_step_that_does_not_list_it(pair):
                      "start is 1 in golden and 2 in actual", compared), compared
 
 
+PADDED = """
+    import torch
+    torch.manual_seed(0)
+    words, places, layer = torch.nn.Embedding(61, 32), torch.nn.Embedding(16, 32), torch.nn.Linear(32, 61)
+    ids = torch.randint(1, 61, (2, 6))
+    {pad}
+    place = torch.arange(ids.shape[1])
+    layer(torch.relu(words(ids) + places(place))).sum().backward()
+"""
+
+
+def test_padding_is_named_and_not_the_sizes_that_follow_from_it(pair):
+    golden = pair.record("golden", textwrap.dedent(PADDED).format(pad="pass"))
+    actual = pair.record("actual", textwrap.dedent(PADDED).format(pad="ids = torch.cat([torch.zeros(2, 2, dtype=torch.long), ids], 1)"))
+    compared = pair.run("compare", golden, actual).stdout
+    assert re.search(r"first bad operator: Default/cat-op0 .* at train.py:\d+ — only in actual, and .*embedding-op0, which reads what it makes",
+                     compared), compared
+    found = pair.culprit(golden, actual)
+    assert (found["operator"], found["cause"]) == ("Default/cat-op0", "sequence"), found
+
+
 def test_memory_that_is_overwritten_unnoticed_needs_a_check_of_reads(pair):
     golden = pair.record("golden", program())
     # As a kernel that writes beyond its memory: torch does not hear of it.

@@ -148,3 +148,40 @@ def test_an_operator_less_is_named(pair):
     assert (found["cause"], found["confidence"]) == ("sequence", "certain")
     assert found["operator"] == "Default/add-op1"
     assert found["why"] == "only in golden, where Default/tanh-op0 reads what it makes"
+
+
+ATTENTION = """
+import sys
+import torch
+torch.manual_seed(1)
+
+class Attention(torch.nn.Module):
+    def forward(self, q, k, v):
+        scores = q @ k.transpose(1, 2) * 0.18
+        {}
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.attention, self.end = torch.nn.Linear(32, 96), Attention(), torch.nn.Linear(32, 32)
+
+    def forward(self, x):
+        y = self.end(self.attention(*self.qkv(x).chunk(3, -1)))
+        if torch.isnan(y).any():
+            sys.exit("NaN")
+        return torch.tanh(y + x)
+
+net = Net().bfloat16()
+with torch.no_grad():
+    net(net(torch.randn(8, 64, 32).bfloat16() * 2))
+"""
+
+
+def test_another_attention_in_bfloat16_is_rounding(pair):
+    """No operator of both runs makes the difference, and one that reads it has no numbers for result: isnan."""
+    composed = "e = (scores{} - scores.amax(-1, True)).exp(); return ((e / e.sum(-1, True)).unsqueeze(-1) * v.unsqueeze(1)).sum(2)"
+    golden = pair.record("golden", ATTENTION.format("return scores.softmax(-1) @ v"))
+    done = pair.run("compare", golden, pair.record("actual", ATTENTION.format(composed.format(""))))
+    assert done.returncode == 0, done.stdout
+    done = pair.run("compare", golden, pair.record("wrong", ATTENTION.format(composed.format(" * 1.5"))))
+    assert done.returncode == 1 and "Default/attention-Attention/" in done.stdout.splitlines()[-1], done.stdout

@@ -89,8 +89,7 @@ class Origin {
   InputOrigin find(const OperatorPair& reader, const SlotComparison& slot) const {
     const std::string name = slot_name(slot);
     if (slot.golden->shape && slot.actual->shape && *slot.golden->shape != *slot.actual->shape)
-      return {name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
-              model::format_shape(*slot.actual->shape) + " in actual"};
+      return of_other_shape(reader, slot);
     if (const auto print = fingerprint_of(*slot.golden); print && print == fingerprint_of(*slot.actual))
       return {name + " has golden's elements in another order (transposed?)"};
     const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
@@ -120,6 +119,19 @@ class Origin {
   }
 
  private:
+  InputOrigin of_other_shape(const OperatorPair& reader, const SlotComparison& slot) const {
+    const std::string name = slot_name(slot);
+    const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
+    const auto in_golden = find_producer(golden_, reader.golden, *slot.golden);
+    InputOrigin origin;
+    if (in_actual && !partner_in_golden(*in_actual)) origin = of_single(name, *in_actual, true);
+    if (!origin.single && in_golden && !partner_in_actual(*in_golden))
+      origin = of_single(name, *in_golden, false);
+    if (!origin.single)
+      origin.text = name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
+                    model::format_shape(*slot.actual->shape) + " in actual";
+    return origin;
+  }
   InputOrigin of_single(const std::string& name, std::size_t run, bool is_actual) const {
     const dump::Runs& runs = is_actual ? actual_ : golden_;
     const auto pair =

@@ -23,12 +23,12 @@ std::string describe(const dump::OperatorRun& golden, const dump::OperatorRun& a
 }
 
 // What an operator was called with in a step that need not list it, and whether that was new then.
-struct Call {
+struct ViewCall {
   std::shared_ptr<const dump::CallForm> form = nullptr;
   bool is_new = false;
 };
-Call call_in(const dump::Runs& runs, std::uint32_t index, std::int64_t step) {
-  Call found;
+ViewCall call_in(const dump::Runs& runs, std::uint32_t index, std::int64_t step) {
+  ViewCall found;
   for (dump::LoggedForm& call : runs.calls_of(index)) {
     if (call.step > step) break;
     found = {std::make_shared<const dump::CallForm>(std::move(call.form)), call.step == step};
@@ -65,8 +65,8 @@ std::string find_other_view(const dump::Runs& golden, const dump::Runs& actual,
     std::vector<dump::Slot> slots = golden[pair.golden].slots;
     if (std::ranges::none_of(slots, [](const dump::Slot& slot) { return is_view(&slot); })) continue;
     dump::OperatorRun other = actual.without_slots(pair.actual);
-    Call of_golden = call_in(golden, pair.golden, op.run().step);
-    Call of_actual = call_in(actual, pair.actual, op.run().step);
+    ViewCall of_golden = call_in(golden, pair.golden, op.run().step);
+    ViewCall of_actual = call_in(actual, pair.actual, op.run().step);
     if (!of_golden.is_new && !of_actual.is_new) continue;
     view.form = std::move(of_golden.form);
     other.form = std::move(of_actual.form);

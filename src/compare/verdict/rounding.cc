@@ -134,6 +134,7 @@ bool RoundingJudge::excuse(OperatorComparison& op) {
     return true;
   }
   const bool is_open = may_be_excused(op);
+  if (is_open) raise_noise_of_modules(op);
   const Distances distances = measure(op, is_open);
   if (is_open && is_flip(op, distances)) {
     excuse_flip(op, distances.flipped_input == 0);
@@ -178,6 +179,12 @@ void RoundingJudge::raise_noise(const OperatorComparison& op, double output) {
   for (const SlotComparison& slot : op.slots)
     if (side_of(slot) == model::Side::output && slot.metrics && slot.metrics->relative_l2 > 0)
       limit_ = std::max(limit_, largest_rounding(slot, has_types_));
+}
+
+void RoundingJudge::raise_noise_of_modules(const OperatorComparison& op) {
+  for (const SlotComparison& slot : op.slots)
+    if (side_of(slot) == model::Side::input && is_difference(slot.verdict) && rewritten_.contain(slot))
+      noise_ = std::max(noise_, slot.metrics->relative_l2);
 }
 
 bool RoundingJudge::is_flip(const OperatorComparison& op, const Distances& distances) const {

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "compare/choices/flips.h"
 #include "compare/comparison.h"
+#include "compare/runs/rewritten_results.h"
 #include "compare/verdict/conditioning.h"
 
 namespace opdump::compare {
@@ -15,7 +17,8 @@ namespace opdump::compare {
 class RoundingJudge {
  public:
   // `has_types`: one run computes in other types than the other one throughout.
-  explicit RoundingJudge(bool has_types) : has_types_(has_types) {}
+  explicit RoundingJudge(bool has_types, RewrittenResults rewritten = {})
+      : has_types_(has_types), rewritten_(std::move(rewritten)) {}
 
   // Makes Verdict::rounding of an output that differs by no more than what the small differences of its
   // inputs can grow to, and of those inputs. Inputs count if an earlier operator made a difference of that
@@ -51,8 +54,11 @@ class RoundingJudge {
   void excuse_slots(OperatorComparison& op, const Distances& distances, bool is_grown,
                     std::optional<bool> amplified);
   void raise_noise(const OperatorComparison& op, double output);
+  // By what modules made of which no operator is in both runs.
+  void raise_noise_of_modules(const OperatorComparison& op);
 
   bool has_types_;
+  RewrittenResults rewritten_;
   CancelledTensors cancelled_;
   CancelledTensors amplified_;  // outputs of masks and divisions, and what follows from them
   Flips flips_;

@@ -91,6 +91,7 @@ bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
   return is_difference(op.verdict);
 }
 
+constexpr std::size_t kMostReaders = 8;  // in which the cause of another size is looked for
 constexpr std::size_t kMostOpen = 4096;  // operators that may be another way to compute the same
 // Another generator, or autocast, explains outputs that differ. Where the generators are unknown, a random
 // operator with the same inputs asks for the seed.
@@ -159,6 +160,15 @@ void leave_out_rewritten_inputs(OperatorComparison& op, Evidence& evidence) {
     slot.metrics.reset();
     slot.reason = kRewritten;
   }
+}
+
+// An operator that makes numbers, as arange and full do, of another size in each run.
+bool makes_other_size(const OperatorComparison& op) {
+  const auto has_other_shape = [](const SlotComparison& slot) {
+    return slot.golden != nullptr && slot.actual != nullptr && slot.golden->shape != slot.actual->shape;
+  };
+  return op.verdict == Verdict::argument_differs && kind_of(op.run().type).role == OperatorRole::makes &&
+         std::ranges::any_of(op.slots, has_other_shape);
 }
 
 // What the user wants to hear of first: the kind, then the step.
@@ -298,6 +308,10 @@ void Judge::note_bad(const OperatorComparison& op, bool reads_rounding) {
     first.single = single_;
     first.excess = gains_->excess();
   };
+  const bool is_behind_maker = first_bad_.op && makes_other_size(*first_bad_.op) && is_bad_here &&
+                               is_paired && first_bad_.op->run().step == op.run().step &&
+                               readers_.size() < kMostReaders;
+  if (is_behind_maker && op.verdict == Verdict::inherited) readers_.push_back(op);
   if (is_bad_here) note(first_bad_);
   if (is_bad_here && is_paired) note(first_paired_);
   last_step_ = op.run().step;

@@ -59,10 +59,10 @@ void judge_operator(OperatorComparison& op, const Evidence& evidence);
 // together.
 class Judge {
  public:
-  // `has_types`: one run computes in other types than the other one throughout. `gains`: how much differences
-  // grow counts.
-  explicit Judge(Unfinished unfinished, bool has_types = false, std::optional<GainJudge> gains = {})
-      : unfinished_(std::move(unfinished)), gains_(std::move(gains)), rounding_(has_types) {}
+  // `gains`: how much differences grow counts.
+  explicit Judge(Unfinished unfinished, RoundingJudge rounding = RoundingJudge(false),
+                 std::optional<GainJudge> gains = {})
+      : unfinished_(std::move(unfinished)), gains_(std::move(gains)), rounding_(std::move(rounding)) {}
   void judge(OperatorComparison& op);
   // Which operators only one side has, as numbers of calls of judge, so that they are the difference unless
   // the other side has what they make; none if the output of another operator differs, or none has a partner.
@@ -74,6 +74,9 @@ class Judge {
   // that is bad: no difference if these together are another way to compute the same.
   std::span<const OpenPair> open_pairs() const;
   void excuse_pairs();
+  // The first operators that read a difference behind the first bad one, if that reads nothing and has an
+  // output of another shape: the size may follow from what these read.
+  std::span<const OperatorComparison> readers_behind_maker() const { return readers_; }
   double noise() const { return gains_ ? std::max(rounding_.noise(), gains_->noise()) : rounding_.noise(); }
   const std::optional<GainJudge>& gains() const { return gains_; }
   // Everything of `comparison` but notes and `incomplete`, which must be filled in already.
@@ -103,6 +106,7 @@ class Judge {
     bool is_handed_on = false;                      // by another rank
   };
   FirstBad first_bad_, first_paired_;  // of all, of those that both sides have
+  std::vector<OperatorComparison> readers_;
   std::vector<std::size_t> singles_;
   std::vector<OpenPair> open_pairs_;
   bool has_other_pairs_ = false;  // that are bad

@@ -1,0 +1,43 @@
+#include "compare/runs/rewritten_results.h"
+
+#include <algorithm>
+
+#include "compare/content.h"
+#include "compare/equivalence.h"
+
+namespace opdump::compare {
+
+RewrittenResults::RewrittenResults(const dump::Runs& golden, const dump::Runs& actual,
+                                   std::span<const OperatorPair> pairs) {
+  const RewrittenModules modules = find_rewritten(golden, actual, pairs);
+  const auto add = [&](const dump::Runs& runs, std::uint32_t index, Results& results) {
+    if (index == OperatorPair::kNone) return;
+    const dump::OperatorRun run = runs.without_slots(index);
+    if (!modules.contains(run)) return;
+    for (const dump::Slot& slot : runs.slots(index)) {
+      if (slot.side != model::Side::output || !model::is_floating(slot.dtype)) continue;
+      if (const auto print = fingerprint_of(slot))
+        results[{print->count, print->sum}].insert(RewrittenModules::place_of(run));
+    }
+  };
+  for (const OperatorPair& pair : pairs) {
+    if (pair.is_whole()) continue;
+    add(golden, pair.golden, golden_);
+    add(actual, pair.actual, actual_);
+  }
+}
+
+bool RewrittenResults::contain(const SlotComparison& slot) const {
+  if (golden_.empty() || actual_.empty() || !slot.metrics || slot.golden == nullptr ||
+      slot.actual == nullptr || !model::is_floating(slot.dtype) ||
+      slot.metrics->relative_l2 > strict_distance(slot.dtype))
+    return false;
+  const auto of_golden = fingerprint_of(*slot.golden), of_actual = fingerprint_of(*slot.actual);
+  if (!of_golden || !of_actual) return false;
+  const auto made = golden_.find({of_golden->count, of_golden->sum});
+  const auto other = actual_.find({of_actual->count, of_actual->sum});
+  return made != golden_.end() && other != actual_.end() &&
+         std::ranges::any_of(made->second, [&](const auto& place) { return other->second.contains(place); });
+}
+
+}  // namespace opdump::compare
