@@ -54,6 +54,18 @@ const Elementwise* find_elementwise(std::string_view type) {
        [](double a, double b, double, double factor) {
          return Computed{b <= factor ? 0 : a, 0};
        }},
+      {"sigmoid_backward",
+       {"grad_output", "output"},
+       "",
+       [](double a, double b, double, double) {
+         return Computed{a * (1 - b) * b, std::abs(a * b) * (1 + std::abs(b))};
+       }},
+      {"tanh_backward",
+       {"grad_output", "output"},
+       "",
+       [](double a, double b, double, double) {
+         return Computed{a * (1 - b * b), std::abs(a) * (1 + b * b)};
+       }},
       {"addcdiv", {"self", "tensor1", "tensor2"}, "value", kDivide},
       {"addcdiv_", {"self", "tensor1", "tensor2"}, "value", kDivide},
       {"addcmul", {"self", "tensor1", "tensor2"}, "value", kMultiply},

@@ -44,6 +44,19 @@ TEST(Recompute, AnUpdateMayBeRounded) {
   EXPECT_EQ(update(right + 1e-6F), false);
 }
 
+TEST(Recompute, ADerivativeOfAnActivationMayBeRounded) {
+  const auto backward = [](std::string type, float output) {
+    RecordedOperator execution(std::move(type), R"({"grad_output":{"tensor":0},"output":{"tensor":1}})");
+    execution.with(kIn, 0, {2}, {3, 3}).with(kIn, 1, {2}, {0.75F, 1}).with(kOut, 0, {2}, {output, 0});
+    return is_computed_right(execution.run);
+  };
+  EXPECT_EQ(backward("sigmoid_backward", 0.5625F), true);
+  EXPECT_EQ(backward("sigmoid_backward", std::nextafter(0.5625F, 1.F)), true);
+  EXPECT_EQ(backward("sigmoid_backward", 0.5626F), false);
+  EXPECT_EQ(backward("tanh_backward", 1.3125F), true);
+  EXPECT_EQ(backward("tanh_backward", 1.3126F), false);
+}
+
 TEST(Recompute, OperandsAreBroadcast) {
   const auto compare = [](std::string arguments, model::Shape other, std::vector<float> values,
                           std::vector<float> output) {
