@@ -134,12 +134,24 @@ class Origin {
   }
   InputOrigin of_single(const std::string& name, std::size_t run, bool is_actual) const {
     const dump::Runs& runs = is_actual ? actual_ : golden_;
+    run = see_through_copies(runs, run, is_actual);
     const auto pair =
         std::ranges::find(pairs_, run, is_actual ? &OperatorPair::actual : &OperatorPair::golden);
     if (pair == pairs_.end() || copies_data(runs, run)) return {};
     return {.text = name + " is made by " + one_line(operator_name(runs.without_slots(run))) +
                     ", which only " + (is_actual ? "actual" : "golden") + " has",
             .single = static_cast<std::size_t>(pair - pairs_.begin())};
+  }
+  // The operator that made what `run` and others before it only copy, if only its run has it, too.
+  std::size_t see_through_copies(const dump::Runs& runs, std::size_t run, bool is_actual) const {
+    while (only_moves(runs.without_slots(run).type)) {
+      std::optional<std::size_t> maker;
+      for (const dump::Slot& slot : runs.slots(run))
+        if (slot.side == model::Side::input) maker = find_producer(runs, run, slot);
+      if (!maker || (is_actual ? partner_in_golden(*maker) : partner_in_actual(*maker))) break;
+      run = *maker;
+    }
+    return run;
   }
   // Whether it only copies what no operator made.
   static bool copies_data(const dump::Runs& runs, std::size_t run) {
