@@ -426,26 +426,29 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_report report/report_test.cc)
 
 list(APPEND OPDUMP_TOOL_SOURCES
+  blame/ahead.cc
   blame/blame.cc
   blame/calibrate.cc
-  blame/ahead.cc
-  blame/chain.cc
-  blame/copies.cc
-  blame/culprits.cc
+  blame/culprits/chain.cc
+  blame/culprits/culprits.cc
+  blame/culprits/removal.cc
   blame/differences.cc
-  blame/dummy_data.cc
   blame/evidence.cc
   blame/gains/gain_search.cc
+  blame/inputs/copies.cc
+  blame/inputs/dummy_data.cc
+  blame/inputs/input_search.cc
+  blame/inputs/origin.cc
+  blame/inputs/unread.cc
   blame/one_sided.cc
-  blame/origin.cc
   blame/precision.cc
-  blame/removal.cc
   blame/report.cc
   blame/request.cc
-  blame/unread.cc
+  blame/sequence.cc
+  blame/suspects.cc
 )
 set(OPDUMP_TESTS_blame
-  blame/dummy_data_test.cc
+  blame/inputs/dummy_data_test.cc
   blame/differences_test.cc
   blame/evidence_test.cc
   blame/request_test.cc

@@ -38,7 +38,6 @@ struct Finding {
   std::string slot;  // "output.0"
   std::string why;   // "error 2.1e+04 times what rounding explains"
   std::optional<OutputError> error;
-  double weight = 0;                    // for the order of findings of one confidence
   std::vector<std::size_t> executions;  // at fault in the same way, by their order among those that differ
   std::set<std::int64_t> later_steps;   // of executions but the first
   // Of several culprits: the share of the final error that is gone without this one.

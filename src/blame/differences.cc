@@ -162,44 +162,4 @@ bool is_rounded(const SlotComparison& slot, model::DType type) {
   return is_rounded(slot) || is_rounded_to(slot, type);
 }
 
-std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops,
-                                           const compare::RewrittenModules& rewritten,
-                                           const std::set<std::uint32_t>& before_equal,
-                                           std::optional<std::uint32_t> feeder,
-                                           const std::function<bool(std::uint32_t)>& is_rewired) {
-  std::optional<std::uint32_t> first;      // since the last operator of both runs that differs
-  std::optional<std::uint32_t> nearest;    // since the last one of both runs
-  std::optional<std::uint32_t> candidate;  // of a rewritten module
-  for (std::uint32_t i = 0; i < ops.size(); ++i) {
-    if (i > 0 && before_equal.contains(i - 1)) nearest.reset(), candidate.reset();
-    if (!is_paired(ops[i]) || is_rewired(i)) {
-      if (!ops[i].left_out.empty() || is_copy(ops[i].run().type)) continue;
-      if (!first) first = i;
-      if (!nearest) nearest = i;
-      continue;
-    }
-    if (distance_of(ops[i]) == 0) continue;
-    if (!makes_beyond_rounding(ops[i]) || compare::is_fine(ops[i].verdict)) {
-      first.reset(), nearest.reset(), candidate.reset();
-      continue;
-    }
-    if (!candidate) candidate = nearest ? nearest : feeder ? feeder : first;
-    if (!rewritten.contains(*ops[i].golden)) return candidate;
-  }
-  const bool ends_equal = before_equal.contains(static_cast<std::uint32_t>(ops.size()) - 1);
-  return candidate && !ends_equal ? candidate : feeder;
-}
-
-std::optional<std::uint32_t> find_in_its_place(std::span<const OperatorComparison> ops, std::uint32_t single,
-                                               const std::set<std::uint32_t>& before_equal) {
-  const bool is_golden = ops[single].golden != nullptr;
-  for (std::uint32_t i = single; i < ops.size() && !is_paired(ops[i]); ++i) {
-    if ((ops[i].golden != nullptr) != is_golden &&
-        compare::RewrittenModules::are_together(ops[i].run(), ops[single].run()))
-      return i;
-    if (before_equal.contains(i)) break;
-  }
-  return std::nullopt;
-}
-
 }  // namespace opdump::blame

@@ -2,15 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
-#include <set>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "compare/comparison.h"
-#include "compare/runs/rewritten.h"
 #include "dump/read/operator_run.h"
 #include "model/operator.h"
 
@@ -72,23 +67,5 @@ std::string why_random(const compare::OperatorComparison& op);
 bool is_rounded(const compare::SlotComparison& slot);
 // The same of one that was of that type for a while.
 bool is_rounded(const compare::SlotComparison& slot, model::DType type);
-
-// The first of operators that only one run has, where what follows them at once differs beyond rounding.
-// Where it does not, or not at once, they are another way to compute the same; in rewritten modules, what
-// follows the module counts, if anything does. `feeder` is one that made what an operator of both runs reads,
-// which differs beyond rounding. `is_rewired`: an operator of both runs that reads what others made counts as
-// one of one run. `ops` are in the order of execution; operators without a difference follow those at
-// `before_equal`.
-std::optional<std::uint32_t> find_sequence(std::span<const compare::OperatorComparison> ops,
-                                           const compare::RewrittenModules& rewritten,
-                                           const std::set<std::uint32_t>& before_equal,
-                                           std::optional<std::uint32_t> feeder,
-                                           const std::function<bool(std::uint32_t)>& is_rewired);
-
-// Of an operator that only one run has, what the other run has instead: in one module with it, and with no
-// operator of both runs in between.
-std::optional<std::uint32_t> find_in_its_place(std::span<const compare::OperatorComparison> ops,
-                                               std::uint32_t single,
-                                               const std::set<std::uint32_t>& before_equal);
 
 }  // namespace opdump::blame

@@ -4,7 +4,7 @@
 
 #include "base/text/text.h"
 #include "blame/differences.h"
-#include "blame/origin.h"
+#include "blame/inputs/origin.h"
 #include "compare/across/operator_kind.h"
 #include "compare/names.h"
 

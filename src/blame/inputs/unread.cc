@@ -1,4 +1,4 @@
-#include "blame/unread.h"
+#include "blame/inputs/unread.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "blame/culprits.h"
+#include "blame/culprits/culprits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "blame/culprits/removal.h"
 #include "blame/differences.h"
-#include "blame/removal.h"
 #include "compare/gains/usual_gains.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"

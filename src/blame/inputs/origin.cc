@@ -1,10 +1,10 @@
-#include "blame/origin.h"
+#include "blame/inputs/origin.h"
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "base/text/text.h"
-#include "blame/dummy_data.h"
+#include "blame/inputs/dummy_data.h"
 #include "compare/content.h"
 #include "compare/names.h"
 #include "compare/runs/producer.h"

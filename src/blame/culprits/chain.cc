@@ -1,4 +1,4 @@
-#include "blame/chain.h"
+#include "blame/culprits/chain.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "blame/dummy_data.h"
+#include "blame/inputs/dummy_data.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "blame/removal.h"
+#include "blame/culprits/removal.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "blame/copies.h"
+#include "blame/inputs/copies.h"
 
 #include "blame/differences.h"
-#include "blame/origin.h"
+#include "blame/inputs/origin.h"
 #include "compare/key_slots.h"
 #include "compare/verdict/conditioning.h"
 

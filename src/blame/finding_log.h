@@ -1,0 +1,41 @@
+// What was found on the way.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "blame/answer.h"
+#include "blame/suspects.h"
+
+namespace opdump::blame {
+
+class FindingLog {
+ public:
+  // They go into `answer`.
+  FindingLog(const Suspects& suspects, BlameAnswer& answer) : suspects_(suspects), answer_(answer) {}
+
+  // About suspect `i`.
+  Finding& add(std::uint32_t i, Cause cause, Confidence confidence, std::string slot, std::string why) {
+    Finding& finding = answer_.findings.emplace_back();
+    finding.cause = cause;
+    finding.confidence = confidence;
+    finding.op = suspects_[i];
+    finding.executions = {i};
+    certain_ += confidence == Confidence::certain;
+    finding.slot = std::move(slot);
+    finding.why = std::move(why);
+    return finding;
+  }
+
+  const std::vector<Finding>& all() const { return answer_.findings; }
+  std::size_t certain() const { return certain_; }
+
+ private:
+  const Suspects& suspects_;
+  BlameAnswer& answer_;
+  std::size_t certain_ = 0;
+};
+
+}  // namespace opdump::blame

@@ -1,0 +1,169 @@
+#include "blame/inputs/input_search.h"
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "blame/differences.h"
+#include "blame/inputs/dummy_data.h"
+#include "blame/inputs/origin.h"
+#include "compare/equivalence.h"
+#include "compare/key_slots.h"
+#include "compare/names.h"
+
+namespace opdump::blame {
+
+using compare::elements_of;
+using compare::one_line;
+using compare::operator_name;
+using compare::OperatorComparison;
+using compare::SlotComparison;
+
+void InputSearch::look(std::uint32_t i, bool blames) {
+  const OperatorComparison& op = suspects_[i];
+  for (const SlotComparison& slot : op.slots) {
+    if (compare::side_of(slot) != model::Side::input || !differs(slot)) continue;
+    auto producer = produced_.find(*slot.actual, norm_of(slot));
+    const bool is_whole = producer.has_value();  // a part in 16 bits may have its numbers by chance
+    if (!producer) producer = produced_.find_known_part(*slot.actual);
+    Elements actual, golden;
+    if (!producer) {
+      actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
+      if (actual.empty()) continue;
+      producer = produced_.find_part(actual, golden);
+    }
+    const bool is_to_blame = !producer && blames && !op.is_quantised;  // else what quantises lies between
+    auto maker = is_to_blame ? find_producer(actual_, *op.actual, actual) : std::nullopt;
+    // A later one, where actual runs operators in another order than golden; or of a few elements.
+    if (maker) producer = suspects_.find_actual(*maker);
+    // Many operators make zeros, and memory that was never filled has them.
+    if (std::ranges::all_of(actual, [&](std::uint64_t x) { return x == actual.front(); })) maker.reset();
+    if (producer) {
+      read_.insert(*producer);
+      if (maker && *producer > i) note_later_maker(i, slot, golden, *producer);
+      if (blames && is_whole && !op.is_quantised && blame_copied_data(i, slot, *producer)) continue;
+      if (blames && is_beyond_rounding(slot)) note_feeder(op, *producer);
+    } else if (is_to_blame) {
+      if (maker && note_other_maker(i, slot, golden, *maker)) continue;
+      golden.size() == actual.size() ? blame_input(i, slot, golden, actual, maker)
+                                     : blame_shape(i, slot, golden, actual);
+      produced_.add(i, std::move(actual));  // others that read it are not to blame again
+    }
+  }
+}
+
+// Whether actual reads a copy of data that differ, as golden reads its data.
+bool InputSearch::blame_copied_data(std::uint32_t i, const SlotComparison& slot, std::uint32_t copy) {
+  const auto type = copies_.type_of_data(copy);
+  // In a later step, golden may have a weight that was updated, where actual's update was rounded away.
+  const bool is_same_step = suspects_[copy].run().step == suspects_[i].run().step;
+  if (!type || !is_same_step || is_rounded(slot, *type)) return false;
+  blame_input(i, slot, elements_of(*slot.golden), elements_of(*slot.actual), std::nullopt);
+  copies_.settle(copy);
+  return true;
+}
+
+// In the backward pass, gradients that are added in another order come from other operators, too.
+void InputSearch::note_feeder(const OperatorComparison& reader, std::uint32_t producer) {
+  const bool is_open = !feeder_ && reader.run().op != nullptr &&
+                       reader.run().op->phase != model::Phase::backward &&
+                       !suspects_.rewritten().contains(*reader.golden);
+  if (is_open && !is_paired(suspects_[producer]) && !copies_.are_of_both(producer)) feeder_ = producer;
+}
+
+// No operator made what the two runs do not share.
+void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const Elements& golden,
+                              const Elements& actual, const std::optional<dump::OperatorRun>& maker) {
+  if (is_rounded(slot)) return;
+  const std::string name = compare::slot_name(slot);
+  const auto producer = find_producer(golden_, *suspects_[i].golden, golden);
+  if (producer && blame_single(i, *producer)) return;
+  if (compare::fingerprint_of(golden) == compare::fingerprint_of(actual)) {
+    findings_.add(i, Cause::input, Confidence::certain, name,
+                  "it has golden's elements in another order (transposed?)");
+    return;
+  }
+  if (producer && golden.size() > 1 && !suspects_[i].is_across) {  // else by chance, or loaded there
+    const std::string made_by = one_line(operator_name(*producer));
+    if (maker && find_producer(actual_, *suspects_[i].actual, compare::other_elements(actual, golden)))
+      findings_.add(i, Cause::input, Confidence::certain, name,
+                    "it is another part of what " + made_by + " made");
+    else
+      findings_.add(i, Cause::overwritten, Confidence::certain, name,
+                    "its memory was changed after " + made_by + " had made it, and by no recorded operator");
+    return;
+  }
+  if (comes_after_a_gap(suspects_[i])) return;
+  const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
+  const bool is_large = !slot.metrics || distance > 100 * compare::default_tolerance(slot.dtype).rtol;
+  findings_.add(i, Cause::input, is_large || produced_nothing_ ? Confidence::certain : Confidence::suspect,
+                name, explain_data(golden_, *suspects_[i].golden, slot, golden, actual));
+}
+
+// Whether steps between a culprit and this operator were not recorded: they have changed the weights.
+bool InputSearch::comes_after_a_gap(const OperatorComparison& reader) const {
+  const std::int64_t step = reader.golden->step;
+  const auto is_earlier = [&](const Finding& finding) {
+    return finding.confidence == Confidence::certain && finding.op.run().step < step;
+  };
+  return std::ranges::any_of(findings_.all(), is_earlier) &&
+         !has_step(golden_, reader.golden->rank, step - 1);
+}
+
+// The first of these explains all others, as another batch does.
+void InputSearch::blame_shape(std::uint32_t i, const SlotComparison& slot, const Elements& golden,
+                              const Elements& actual) {
+  if (have_other_shapes_ || !slot.golden->shape || !slot.actual->shape) return;
+  have_other_shapes_ = true;
+  findings_.add(i, Cause::input, Confidence::certain, compare::slot_name(slot),
+                "no recorded operator made it, and it is " + model::format_shape(*slot.golden->shape) +
+                    " in golden and " + model::format_shape(*slot.actual->shape) + " in actual" +
+                    describe_dummy(*slot.golden, golden, *slot.actual, actual));
+}
+
+// What actual reads is made by an operator that comes later in golden: another order, or another operator.
+void InputSearch::note_later_maker(std::uint32_t i, const SlotComparison& slot, const Elements& golden,
+                                   std::uint32_t producer) {
+  if (is_paired(suspects_[producer])) note_other_maker(i, slot, golden, *suspects_[producer].golden);
+}
+
+// Whether actual reads what `maker` made, as golden did, and golden reads what another one made.
+bool InputSearch::note_other_maker(std::uint32_t i, const SlotComparison& slot, const Elements& golden,
+                                   const dump::OperatorRun& maker) {
+  // They compute the same of other tensors, or what follows them differs.
+  if (suspects_.rewritten().contains(*suspects_[i].golden)) return true;
+  const auto other = find_producer(golden_, *suspects_[i].golden, golden);
+  if (!other || are_one(*other, maker)) return false;
+  if (!blame_single(i, *other))
+    rewired_.emplace(i, "given what " + one_line(operator_name(maker)) + " made as " +
+                            compare::slot_name(slot) + ", in golden what " + one_line(operator_name(*other)) +
+                            " made");
+  return true;
+}
+
+// If actual lacks the operator that made what the operator `i` of golden reads.
+bool InputSearch::blame_single(std::uint32_t i, const dump::OperatorRun& producer) {
+  const auto single = find_single(producer);
+  if (single)
+    findings_.add(
+        *single, Cause::sequence, Confidence::certain, {},
+        "only in golden, where " + one_line(operator_name(*suspects_[i].golden)) + " reads what it makes");
+  return single.has_value();
+}
+
+// An operator of golden that actual lacks, by its place in suspects_.
+std::optional<std::uint32_t> InputSearch::find_single(const dump::OperatorRun& run) const {
+  for (const std::uint32_t i : singles_)
+    if (const auto& golden = suspects_[i].golden; golden && are_one(*golden, run)) return i;
+  return std::nullopt;
+}
+
+void InputSearch::note_outputs(std::uint32_t i) {
+  copies_.note(suspects_.all(), i, produced_);
+  for (const SlotComparison& slot : suspects_[i].slots) {
+    if (!is_only_in_actual(slot) || compare::side_of(slot) != model::Side::output) continue;
+    produced_.add(i, *slot.actual, norm_of(slot));
+    produced_nothing_ = false;
+  }
+}
+
+}  // namespace opdump::blame

@@ -1,0 +1,78 @@
+// Where what operators read comes from, in the order of the walk: an operator before them, or none, and then
+// it is to blame.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "blame/finding_log.h"
+#include "blame/inputs/copies.h"
+#include "blame/suspects.h"
+#include "compare/content.h"
+#include "dump/read/runs.h"
+
+namespace opdump::blame {
+
+class InputSearch {
+ public:
+  InputSearch(const dump::Runs& golden, const dump::Runs& actual, std::uint32_t threads,
+              const Suspects& suspects, FindingLog& findings)
+      : golden_(golden),
+        actual_(actual),
+        suspects_(suspects),
+        findings_(findings),
+        copies_(actual),
+        produced_(threads) {}
+
+  // Which operators suspect `i` reads from, and, if `blames`, whether an input comes from none.
+  void look(std::uint32_t i, bool blames);
+  // What actual made and golden did not.
+  void note_outputs(std::uint32_t i);
+  // Only one side has it.
+  void note_single(std::uint32_t i) { singles_.push_back(i); }
+
+  // Data of other shapes goes into the run: nothing else can be compared.
+  bool have_other_shapes() const { return have_other_shapes_; }
+  // Those whose outputs another one reads, after the first culprit.
+  const std::set<std::uint32_t>& read() const { return read_; }
+  const std::vector<std::uint32_t>& singles() const { return singles_; }
+  // Of singles of actual, the first that made what an operator of both runs reads, which differs by much.
+  std::optional<std::uint32_t> feeder() const { return feeder_; }
+  // That read what another operator made, with a text.
+  const std::map<std::uint32_t, std::string>& rewired() const { return rewired_; }
+
+ private:
+  using Elements = std::vector<std::uint64_t>;
+
+  bool blame_copied_data(std::uint32_t i, const compare::SlotComparison& slot, std::uint32_t copy);
+  void note_feeder(const compare::OperatorComparison& reader, std::uint32_t producer);
+  void blame_input(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
+                   const Elements& actual, const std::optional<dump::OperatorRun>& maker);
+  bool comes_after_a_gap(const compare::OperatorComparison& reader) const;
+  void blame_shape(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
+                   const Elements& actual);
+  void note_later_maker(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
+                        std::uint32_t producer);
+  bool note_other_maker(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
+                        const dump::OperatorRun& maker);
+  bool blame_single(std::uint32_t i, const dump::OperatorRun& producer);
+  std::optional<std::uint32_t> find_single(const dump::OperatorRun& run) const;
+
+  const dump::Runs &golden_, &actual_;
+  const Suspects& suspects_;
+  FindingLog& findings_;
+  Copies copies_;
+  compare::ContentIndex produced_;  // outputs of actual that differ, by their place among suspects
+  bool produced_nothing_ = true;
+  bool have_other_shapes_ = false;
+  std::set<std::uint32_t> read_;
+  std::vector<std::uint32_t> singles_;
+  std::optional<std::uint32_t> feeder_;
+  std::map<std::uint32_t, std::string> rewired_;
+};
+
+}  // namespace opdump::blame

@@ -1,0 +1,65 @@
+#include "blame/suspects.h"
+
+#include <algorithm>
+
+#include "blame/differences.h"
+#include "blame/inputs/origin.h"
+#include "compare/equivalence.h"
+#include "compare/gains/gain_judge.h"
+#include "compare/key_slots.h"
+
+namespace opdump::blame {
+
+using compare::OperatorComparison;
+using compare::Verdict;
+
+namespace {
+
+constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
+
+}  // namespace
+
+Result<compare::Comparison> Suspects::collect(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                              compare::CompareOptions options, GainSearch& gains) {
+  const auto also = options.take;
+  options.take = [&](const OperatorComparison& op) {
+    if (also) also(op);
+    by_gains_ |= op.before_gains.has_value();
+    op.before_gains ? take(compare::without_gains(op), gains) : take(op, gains);
+  };
+  OPDUMP_TRY(compare::Comparison comparison, compare::compare_dumps(golden, actual, options));
+  for (const OperatorComparison& op : all_) {
+    if (is_paired(op) || compare::only_moves(op.run().type)) continue;
+    op.golden ? rewritten_.add_golden(*op.golden) : rewritten_.add_actual(*op.actual);
+  }
+  return comparison;
+}
+
+void Suspects::take(const OperatorComparison& op, GainSearch& gains) {
+  ++compared_;
+  if (op.is_alone || op.verdict == Verdict::skipped) return;
+  const bool has_output = differs(op, model::Side::output);
+  differing_ += has_output || op.verdict == Verdict::rounding;
+  const bool enlarges = gains.add(op, size());
+  if (!has_output && !enlarges && !differs(op, model::Side::input) && is_paired(op)) return note_equal(op);
+  if (all_.size() < kMaxSuspects)
+    all_.push_back(op);
+  else
+    ++left_out_;
+}
+
+// The runs do the same again, after what differs.
+void Suspects::note_equal(const OperatorComparison& op) {
+  const auto is_output = [](const auto& slot) { return compare::side_of(slot) == model::Side::output; };
+  if (all_.empty() || std::ranges::none_of(op.slots, is_output)) return;
+  const dump::OperatorRun& last = all_.back().run();
+  if (last.rank == op.run().rank && last.step == op.run().step) before_equal_.insert(size() - 1);
+}
+
+std::optional<std::uint32_t> Suspects::find_actual(const dump::OperatorRun& run) const {
+  for (std::uint32_t i = 0; i < size(); ++i)
+    if (const auto& actual = all_[i].actual; actual && are_one(*actual, run)) return i;
+  return std::nullopt;
+}
+
+}  // namespace opdump::blame

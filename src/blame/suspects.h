@@ -1,0 +1,52 @@
+// Where blame looks: the operators by which two runs differ, in golden's order of execution.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "blame/gains/gain_search.h"
+#include "compare/compare.h"
+#include "compare/comparison.h"
+#include "compare/runs/rewritten.h"
+
+namespace opdump::blame {
+
+class Suspects {
+ public:
+  // Compares the dumps; `gains` gets all operators. Errors: those of compare_dumps.
+  Result<compare::Comparison> collect(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                      compare::CompareOptions options, GainSearch& gains);
+
+  std::span<const compare::OperatorComparison> all() const { return all_; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(all_.size()); }
+  const compare::OperatorComparison& operator[](std::uint32_t i) const { return all_[i]; }
+
+  // The place of an operator of actual.
+  std::optional<std::uint32_t> find_actual(const dump::OperatorRun& run) const;
+
+  const compare::RewrittenModules& rewritten() const { return rewritten_; }
+  // Suspects that are followed by operators without a difference.
+  const std::set<std::uint32_t>& before_equal() const { return before_equal_; }
+
+  std::uint64_t compared() const { return compared_; }    // operators
+  std::uint64_t differing() const { return differing_; }  // those with an output that is not the same
+  std::uint64_t left_out() const { return left_out_; }    // as there are too many
+  // The comparison judges by gains, which is no proof.
+  bool are_by_gains() const { return by_gains_; }
+
+ private:
+  void take(const compare::OperatorComparison& op, GainSearch& gains);
+  void note_equal(const compare::OperatorComparison& op);
+
+  std::vector<compare::OperatorComparison> all_;
+  compare::RewrittenModules rewritten_;
+  std::set<std::uint32_t> before_equal_;
+  std::uint64_t compared_ = 0, differing_ = 0, left_out_ = 0;
+  bool by_gains_ = false;
+};
+
+}  // namespace opdump::blame
