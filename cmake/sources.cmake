@@ -434,13 +434,13 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/culprits/removal.cc
   blame/differences.cc
   blame/evidence.cc
+  blame/followers.cc
   blame/gains/gain_search.cc
   blame/inputs/copies.cc
   blame/inputs/dummy_data.cc
   blame/inputs/input_search.cc
   blame/inputs/origin.cc
   blame/inputs/unread.cc
-  blame/one_sided.cc
   blame/precision.cc
   blame/report.cc
   blame/request.cc

@@ -25,7 +25,15 @@ opdump_call* Observer::begin_region(const char* type, c10::ArrayRef<at::Tensor> 
   return opdump_begin(session_, known, operands.data(), operands.size());
 }
 
-void Observer::end_region(opdump_call* call, c10::ArrayRef<at::Tensor> outputs) {
+void Observer::end_region(opdump_call* call, c10::ArrayRef<at::Tensor> outputs, bool has_own_numbers) {
+  if (call && has_own_numbers) {
+    opdump_argument state{};
+    state.size = sizeof state;
+    state.kind = OPDUMP_ARGUMENT_STATE;
+    state.name = "random";
+    state.text = "generated";
+    opdump_set_arguments(session_, call, &state, 1);
+  }
   Operands operands(contents_);
   for (const at::Tensor& output : outputs) operands.add(output, nullptr);
   opdump_end(session_, call, operands.data(), operands.size(), 0);

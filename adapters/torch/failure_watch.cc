@@ -99,18 +99,20 @@ TORCH_LIBRARY(opdump_torch, m) {
           return reinterpret_cast<std::int64_t>(call);
         });
   // A region whose operators are recorded: where it begins, without data.
-  m.def("mark_region(str type, Tensor[] inputs) -> ()",
-        [](const std::string& type, const std::vector<at::Tensor>& inputs) {
-          Observer* observer = current_observer();
-          if (observer && observer->is_active() && observer->sees_thread())
-            observer->guarded([&] {
-              observer->end_region(observer->begin_region(type.c_str(), inputs, "of a compiled region"), {});
-            });
-        });
-  m.def("end_region(int call, Tensor[] outputs) -> ()",
-        [](std::int64_t call, const std::vector<at::Tensor>& outputs) {
+  m.def("mark_region(str type, Tensor[] inputs) -> ()", [](const std::string& type,
+                                                           const std::vector<at::Tensor>& inputs) {
+    Observer* observer = current_observer();
+    if (observer && observer->is_active() && observer->sees_thread())
+      observer->guarded([&] {
+        observer->end_region(observer->begin_region(type.c_str(), inputs, "of a compiled region"), {}, false);
+      });
+  });
+  m.def("end_region(int call, Tensor[] outputs, bool has_own_numbers) -> ()",
+        [](std::int64_t call, const std::vector<at::Tensor>& outputs, bool has_own_numbers) {
           if (Observer* observer = current_observer())
-            observer->guarded([&] { observer->end_region(reinterpret_cast<opdump_call*>(call), outputs); });
+            observer->guarded([&] {
+              observer->end_region(reinterpret_cast<opdump_call*>(call), outputs, has_own_numbers);
+            });
         });
 }
 

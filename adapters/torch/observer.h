@@ -104,7 +104,8 @@ class Observer {
   // The generated code as one operator with inputs and outputs. Null: it is not recorded.
   opdump_call* begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs,
                             const char* undumped = nullptr);
-  void end_region(opdump_call* call, c10::ArrayRef<at::Tensor> outputs);
+  // `has_own_numbers`: it drew random numbers by a generator of its own.
+  void end_region(opdump_call* call, c10::ArrayRef<at::Tensor> outputs, bool has_own_numbers);
 
   void enter_optimizer(std::string_view record_name);
   void leave_optimizer(std::string_view record_name);

@@ -139,7 +139,7 @@ def _wrap(backend: Any) -> Any:
         return backend
     if os.environ.get("OPDUMP_COMPILED", "aten") == "aten" and name in _REPLACED:
         return _Aten(backend)
-    return _Opaque(backend)
+    return _Opaque(backend, name == "inductor")
 
 
 class _Backend:
@@ -311,17 +311,30 @@ def _line(node: torch.fx.Node) -> tuple[str, int, str]:
 
 
 class _Opaque(_Backend):
+    def __init__(self, backend: Any, is_inductor: bool) -> None:
+        super().__init__(backend)
+        self._is_inductor = is_inductor
+
+    def _has_own_numbers(self) -> bool:
+        """Whether its kernels make random numbers of their own from a seed that they draw: others than an eager run has."""
+        if not self._is_inductor:
+            return False
+        options = getattr(self._backend, "config", {})  # of torch.compile(options=...)
+        return not options.get("fallback_random", torch._inductor.config.fallback_random)
+
     def __call__(self, module: torch.fx.GraphModule, inputs: list[Any], **kwargs: Any) -> Callable[..., Any]:
         from torch._dynamo.backends.registry import lookup_backend
 
         backend = lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
         name = "compiled_" + _compile_id()
+        has_own_numbers = self._has_own_numbers()
         compiled = backend(module, inputs, **kwargs)
 
         @_named_as(compiled)
         def run(*args: Any) -> Any:
             is_recorded = hooks.active()
             if is_recorded:
+                before = _hidden(torch.get_rng_state)
                 call = _hidden(torch.ops.opdump_torch.begin_region, name, _tensors(args))
                 hooks.enter_generated()
             result = ()
@@ -334,7 +347,8 @@ class _Opaque(_Backend):
             finally:
                 if is_recorded:
                     hooks.leave_generated()
-                    _hidden(torch.ops.opdump_torch.end_region, call, _tensors(result))
+                    draws = has_own_numbers and not _hidden(torch.equal, before, _hidden(torch.get_rng_state))
+                    _hidden(torch.ops.opdump_torch.end_region, call, _tensors(result), draws)
 
         return run
 

@@ -15,10 +15,10 @@
 #include "blame/culprits/culprits.h"
 #include "blame/differences.h"
 #include "blame/finding_log.h"
+#include "blame/followers.h"
 #include "blame/gains/gain_search.h"
 #include "blame/inputs/input_search.h"
 #include "blame/inputs/unread.h"
-#include "blame/one_sided.h"
 #include "blame/precision.h"
 #include "blame/request.h"
 #include "blame/sequence.h"
@@ -234,7 +234,7 @@ class Walk {
   // An operator that only one side has: it can be wrong by itself, or its presence is the difference.
   Result<> examine_single(std::uint32_t i) {
     const OperatorComparison& op = suspects_[i];
-    if (op.left_out.empty()) inputs_.note_single(i);
+    if (is_certainly_single(op)) inputs_.note_single(i);
     inputs_.note_outputs(i);
     const bool is_golden = op.golden != nullptr;
     if (!op.left_out.empty() || op.run().slots.empty()) return ok();
@@ -275,11 +275,14 @@ class Walk {
   Result<> conclude(compare::Comparison& comparison) {
     precision_.settle(answer_);
     if (const auto& missing = comparison.one_sided_backward)
-      if (const auto place = settle_one_sided_backward(suspects_.all(), *missing, answer_))
+      if (const auto place = leave_out_followers(suspects_.all(), *missing, "the missing gradient", answer_))
         findings_.add(*place, Cause::sequence, Confidence::certain, {}, missing->cause);
     if (const auto& first = comparison.first_bad)
-      if (const auto place = settle_sizes(suspects_.all(), *first, answer_))
+      if (const auto place = leave_out_sizes(suspects_.all(), *first, answer_))
         findings_.add(*place, Cause::sequence, Confidence::suspect, {}, first->cause);
+    if (const auto& region = comparison.random_region)
+      if (const auto place = leave_out_followers(suspects_.all(), *region, "other random numbers", answer_))
+        findings_.add(*place, Cause::random, Confidence::certain, "output.0", region->cause);
     if (blame_sequence(suspects_, inputs_, comparison, findings_) == Singles::harmless && !gains_.applies())
       answer_.notes.push_back(counted(inputs_.singles().size(), "operator") +
                               (inputs_.singles().size() == 1 ? " is" : " are") +

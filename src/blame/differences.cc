@@ -39,6 +39,10 @@ bool is_rounded_to(const SlotComparison& slot, model::DType type) {
 
 bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
 
+bool is_certainly_single(const OperatorComparison& op) {
+  return !is_paired(op) && op.left_out.empty() && !op.may_be_unseen;
+}
+
 bool is_copy(std::string_view type) { return type == "_to_copy" || type == "clone" || type == "contiguous"; }
 
 bool differs(const SlotComparison& slot) {

@@ -12,6 +12,8 @@
 namespace opdump::blame {
 
 bool is_paired(const compare::OperatorComparison& op);
+// Of an operator that only one run has: whether that says something.
+bool is_certainly_single(const compare::OperatorComparison& op);
 
 // Of an operator that another precision or layout needs; whether its result is another one, what reads it
 // shows.

@@ -1,6 +1,7 @@
 // What was found on the way.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -28,6 +29,9 @@ class FindingLog {
     finding.why = std::move(why);
     return finding;
   }
+
+  // The last one explains those before it.
+  void move_to_front() { std::ranges::rotate(answer_.findings, answer_.findings.end() - 1); }
 
   const std::vector<Finding>& all() const { return answer_.findings; }
   std::size_t certain() const { return certain_; }

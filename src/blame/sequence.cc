@@ -6,6 +6,7 @@
 
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
+#include "compare/equivalence.h"
 #include "compare/names.h"
 #include "compare/runs/rewritten.h"
 
@@ -26,7 +27,8 @@ std::optional<std::uint32_t> find_first(const Suspects& suspects, const InputSea
   for (std::uint32_t i = 0; i < suspects.size(); ++i) {
     if (i > 0 && suspects.before_equal().contains(i - 1)) nearest.reset(), candidate.reset();
     if (!is_paired(suspects[i]) || inputs.rewired().contains(i)) {
-      if (!suspects[i].left_out.empty() || is_copy(suspects[i].run().type)) continue;
+      if (!is_paired(suspects[i]) && !is_certainly_single(suspects[i])) continue;
+      if (is_copy(suspects[i].run().type)) continue;
       if (!first) first = i;
       if (!nearest) nearest = i;
       continue;
@@ -47,17 +49,43 @@ std::string only_in(const OperatorComparison& op) {
   return op.golden != nullptr ? "only in golden" : "only in actual";
 }
 
-// Of an operator that only one run has, what the other run has instead: in one module with it, and with no
-// operator of both runs in between.
-std::optional<std::uint32_t> find_in_its_place(const Suspects& suspects, std::uint32_t single) {
-  const bool is_golden = suspects[single].golden != nullptr;
+// ", where golden has bernoulli_": what the other run has instead of an operator that only one run has, in
+// one module with it, and with no operator of both runs in between.
+std::string instead_of(const Suspects& suspects, std::uint32_t single) {
+  const dump::OperatorRun& run = suspects[single].run();
+  const bool is_golden = suspects[single].golden != nullptr, is_random = compare::is_random(run.type);
   for (std::uint32_t i = single; i < suspects.size() && !is_paired(suspects[i]); ++i) {
-    if ((suspects[i].golden != nullptr) != is_golden &&
-        compare::RewrittenModules::are_together(suspects[i].run(), suspects[single].run()))
-      return i;
+    const dump::OperatorRun& other = suspects[i].run();
+    if ((suspects[i].golden != nullptr) != is_golden && compare::RewrittenModules::are_together(other, run) &&
+        (!is_random || compare::is_random(other.type)))
+      return std::string(", where ") + (is_golden ? "actual" : "golden") + " has " +
+             compare::one_line(other.type);
     if (suspects.before_equal().contains(i)) break;
   }
-  return std::nullopt;
+  return {};
+}
+
+// Whether no module that each run computes in its own way explains that only one run has it. Random numbers
+// are no way to compute something.
+bool matters(const Suspects& suspects, std::uint32_t single) {
+  const dump::OperatorRun& run = suspects[single].run();
+  return !suspects.rewritten().contains(run) ||
+         std::ranges::any_of(suspects.all(), [&](const OperatorComparison& op) {
+           return !is_paired(op) && compare::is_random(op.run().type) &&
+                  compare::RewrittenModules::are_together(op.run(), run);
+         });
+}
+
+// The place before which an operator explains all that was found. Random numbers that differ, because others
+// were drawn before, explain nothing if `bad` comes before them. Nothing if something else was found.
+std::optional<std::uint32_t> find_limit(const Suspects& suspects, const FindingLog& findings,
+                                        const OperatorComparison& bad) {
+  if (findings.all().empty()) return suspects.size();
+  const bool are_random = std::ranges::all_of(
+      findings.all(), [](const Finding& finding) { return finding.cause == Cause::random; });
+  const auto first = findings.all().front().executions.front();
+  const auto place = suspects.find(bad.run());
+  return are_random && place && *place < first ? std::optional<std::uint32_t>(first) : std::nullopt;
 }
 
 }  // namespace
@@ -65,16 +93,23 @@ std::optional<std::uint32_t> find_in_its_place(const Suspects& suspects, std::ui
 Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
                        const compare::Comparison& comparison, FindingLog& findings) {
   const auto& singles = inputs.singles();
-  if (!findings.all().empty() || (singles.empty() && inputs.rewired().empty()) || !comparison.first_bad)
-    return Singles::none;
+  if ((singles.empty() && inputs.rewired().empty()) || !comparison.first_bad) return Singles::none;
   const OperatorComparison& bad = *comparison.first_bad;
+  const std::optional<std::uint32_t> limit = find_limit(suspects, findings, bad);
+  if (!limit) return Singles::none;
+  const auto add = [&](std::uint32_t i, const std::string& why) {
+    if (i >= *limit) return Singles::none;
+    findings.add(i, Cause::sequence, Confidence::suspect, {}, why);
+    findings.move_to_front();
+    return Singles::blamed;
+  };
+  if (comparison.maker)
+    if (const auto maker = suspects.find(comparison.maker->run()); maker && matters(suspects, *maker))
+      return add(*maker, only_in(suspects[*maker]) + instead_of(suspects, *maker) + ", and " +
+                             compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
   // With a cause, it was chosen for its reader.
   const bool is_single = !is_paired(bad) && bad.cause.empty();
   const auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);
-  const auto add = [&](std::uint32_t i, const std::string& why) {
-    findings.add(i, Cause::sequence, Confidence::suspect, {}, why);
-    return Singles::blamed;
-  };
   if (!first) {
     const auto is_bad = [&](std::uint32_t i) { return are_one(suspects[i].run(), bad.run()); };
     const auto lone = std::ranges::find_if(singles, is_bad);
@@ -84,12 +119,7 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
   }
   if (const auto rewired = inputs.rewired().find(*first); rewired != inputs.rewired().end())
     return add(*first, rewired->second + ", and what follows differs");
-  const auto other = find_in_its_place(suspects, *first);
-  const std::string instead = other ? std::string(", where ") +
-                                          (suspects[*first].golden != nullptr ? "actual" : "golden") +
-                                          " has " + compare::one_line(suspects[*other].run().type)
-                                    : std::string();
-  return add(*first, only_in(suspects[*first]) + instead + ", and what follows differs");
+  return add(*first, only_in(suspects[*first]) + instead_of(suspects, *first) + ", and what follows differs");
 }
 
 }  // namespace opdump::blame

@@ -56,6 +56,12 @@ void Suspects::note_equal(const OperatorComparison& op) {
   if (last.rank == op.run().rank && last.step == op.run().step) before_equal_.insert(size() - 1);
 }
 
+std::optional<std::uint32_t> Suspects::find(const dump::OperatorRun& run) const {
+  for (std::uint32_t i = 0; i < size(); ++i)
+    if (are_one(all_[i].run(), run)) return i;
+  return std::nullopt;
+}
+
 std::optional<std::uint32_t> Suspects::find_actual(const dump::OperatorRun& run) const {
   for (std::uint32_t i = 0; i < size(); ++i)
     if (const auto& actual = all_[i].actual; actual && are_one(*actual, run)) return i;

@@ -25,7 +25,8 @@ class Suspects {
   std::uint32_t size() const { return static_cast<std::uint32_t>(all_.size()); }
   const compare::OperatorComparison& operator[](std::uint32_t i) const { return all_[i]; }
 
-  // The place of an operator of actual.
+  // The place of an operator of either run, and of one of actual.
+  std::optional<std::uint32_t> find(const dump::OperatorRun& run) const;
   std::optional<std::uint32_t> find_actual(const dump::OperatorRun& run) const;
 
   const compare::RewrittenModules& rewritten() const { return rewritten_; }

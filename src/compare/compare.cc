@@ -249,6 +249,7 @@ class Comparer {
     look_for_other_view();
     look_for_one_sided_backward();
     explain_first_bad();
+    look_for_random_region();
     note_small_error();
     return std::move(comparison_);
   }
@@ -406,8 +407,11 @@ class Comparer {
     InputOrigin origin = find_input_origin(op, golden_.runs(), actual_.runs(), pairs_);
     auto single = origin.single ? make_single(*origin.single) : std::nullopt;
     // In a module that each run computes by operators of its own, it may be right.
-    if (!single || find_rewritten(golden_.runs(), actual_.runs(), pairs_).contains(op.run()))
-      return static_cast<void>(op.cause = std::move(origin.text));
+    if (!single || find_rewritten(golden_.runs(), actual_.runs(), pairs_).contains(op.run())) {
+      op.cause = std::move(origin.text);
+      comparison_.maker = std::move(single);
+      return;
+    }
     set_single(std::move(*single), op.run());
   }
 
@@ -461,10 +465,23 @@ class Comparer {
           "again");
   }
 
+  // No kernel need be wrong.
+  void look_for_random_region() {
+    if (!wrong_region_ || !comparison_.first_bad || place_of(*comparison_.first_bad) < *wrong_region_) return;
+    OperatorComparison op = make_operator(pairs_[*wrong_region_], golden_, actual_, relation_);
+    if (!has_own_random_numbers(op.actual->form.get())) return;
+    op.verdict = Verdict::extra;
+    op.cause =
+        "generated code makes other random numbers than eager operators: to compare, record it again with "
+        "torch._inductor.config.fallback_random = True";
+    set_first_bad(op);
+    comparison_.random_region = std::move(op);
+  }
+
   void note_wrong_region() {
-    const auto region = find_wrong_region(golden_, actual_, pairs_);
-    if (!region) return;
-    const dump::OperatorRun run = actual_.runs().without_slots(*region);
+    wrong_region_ = find_wrong_region(golden_, actual_, pairs_);
+    if (!wrong_region_) return;
+    const dump::OperatorRun run = actual_.runs().without_slots(pairs_[*wrong_region_].actual);
     const bool has_line = run.op && !run.op->source_file.empty();
     comparison_.notes.push_back(
         (run.op ? run.op->name : run.name) +
@@ -491,6 +508,7 @@ class Comparer {
   RunRelation relation_;
   const CompareOptions& options_;
   Comparison comparison_;
+  std::optional<std::size_t> wrong_region_;  // in pairs_
   std::vector<std::string> unfinished_reasons_;
   Unfinished unfinished_;
   bool has_other_environment_ = false;

@@ -110,6 +110,8 @@ struct OperatorComparison {
   bool is_quantised = false;  // one of the models is (runs/quantisation.h)
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
+  // Missing or extra, in a run of which the other side did not record all: it may have run it, too.
+  bool may_be_unseen = false;
   // Where its gain changed that (gains/gain_judge.h): the verdict without it.
   std::optional<Verdict> before_gains = {};
   std::vector<SlotComparison> slots;
@@ -148,6 +150,12 @@ struct Comparison {
   // The first operator of a backward pass that only one run has, where that is the difference: then it is
   // `first_bad`, too, unless something is bad by itself.
   std::optional<OperatorComparison> one_sided_backward = {};
+  // The first compiled region with a result that golden lacks, if its code draws random numbers in its own
+  // way and nothing is bad before it: then it is `first_bad`, too.
+  std::optional<OperatorComparison> random_region = {};
+  // The operator of one run that made what `first_bad` reads, if it is not the first bad one itself, because
+  // each run computes the module in its own way.
+  std::optional<OperatorComparison> maker = {};
   UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
   std::string view_before_first_bad;   // the last one in its step, if it has other arguments
   bool has_ranks = false;              // several

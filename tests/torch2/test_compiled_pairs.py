@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from recording import OPDUMP, needs_torch, record, run
+from recording import OPDUMP, PROGRAMS, PYTHON, needs_torch, record, require_torch, run
 
 pytestmark = needs_torch
 
@@ -31,3 +31,39 @@ def test_the_workspace_of_a_recurrent_layer_is_no_result(tmp_path):
         record(tmp_path, "compiled_networks", "lstm", how, dump=how)
     done = run([OPDUMP, "compare", "eager", "compiled", "--across"], tmp_path)
     assert done.returncode == 0 and "no difference" in done.stdout, done.stdout[-2000:] + done.stderr
+
+
+def test_a_dropout_that_one_run_has_in_compiled_blocks_is_named(tmp_path):
+    """Random numbers that were drawn later differ because of it, and are not to blame."""
+    require_torch(PROGRAMS / "dropouts.py")
+    record(tmp_path, "dropouts", "eager", "none", dump="eager")
+    for fault, reader in (("missing", "add-op1"), ("other", "add-op1"), ("moved", "_softmax-op0")):
+        record(tmp_path, "dropouts", "parts", fault, dump=fault)
+        done = run([OPDUMP, "blame", "eager", fault, "--json", "--python", PYTHON], tmp_path)
+        found = json.loads(done.stdout)["findings"][0]
+        assert found["operator"].startswith("Default/1-Block/drop-Dropout/") and found["step"] == 0, (fault, found)
+        assert f"Default/1-Block/{reader} reads what it makes" in found["why"], (fault, found)
+
+
+def test_random_numbers_of_generated_kernels_are_no_wrong_operator(tmp_path):
+    require_torch(PROGRAMS / "dropouts.py")
+    record(tmp_path, "dropouts", "eager", "none", dump="eager")
+    opaque = {"dump": "opaque", "options": ["--compiled", "opaque"]}
+    record(tmp_path, "dropouts", "compiled", "none", **opaque)
+    why = "to compare, record it again with torch._inductor.config.fallback_random = True"
+    compared = run([OPDUMP, "compare", "eager", "opaque"], tmp_path).stdout.splitlines()[-1]
+    assert compared.startswith("first bad operator: Default/compiled_") and compared.endswith(why), compared
+    done = run([OPDUMP, "blame", "eager", "opaque", "--json", "--python", PYTHON], tmp_path)
+    found, = json.loads(done.stdout)["findings"]
+    assert found["type"].startswith("compiled_") and found["cause"] == "random" and found["why"].endswith(why), found
+
+
+def test_a_backward_pass_that_is_not_recorded_changes_no_memory(tmp_path):
+    """Its gradients are those of no recorded operator; the random numbers are those of an eager run."""
+    require_torch(PROGRAMS / "dropouts.py")
+    record(tmp_path, "dropouts", "eager", "none", dump="eager")
+    for fault, names in (("none", ()), ("other", ("compiled_",))):
+        record(tmp_path, "dropouts", "fallback", fault, dump=fault, options=["--compiled", "opaque"])
+        done = run([OPDUMP, "blame", "eager", fault, "--json", "--python", PYTHON], tmp_path)
+        found = json.loads(done.stdout)["findings"]
+        assert all(finding["type"].startswith(names) for finding in found) and bool(found) == bool(names), (fault, found)

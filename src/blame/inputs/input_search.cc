@@ -76,7 +76,7 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
   if (is_rounded(slot)) return;
   const std::string name = compare::slot_name(slot);
   const auto producer = find_producer(golden_, *suspects_[i].golden, golden);
-  if (producer && blame_single(i, *producer)) return;
+  if (producer && (blame_single(i, *producer) || may_be_unseen(*producer))) return;
   if (compare::fingerprint_of(golden) == compare::fingerprint_of(actual)) {
     findings_.add(i, Cause::input, Confidence::certain, name,
                   "it has golden's elements in another order (transposed?)");
@@ -138,6 +138,12 @@ bool InputSearch::note_other_maker(std::uint32_t i, const SlotComparison& slot, 
                             compare::slot_name(slot) + ", in golden what " + one_line(operator_name(*other)) +
                             " made");
   return true;
+}
+
+// If only golden has it, which says nothing.
+bool InputSearch::may_be_unseen(const dump::OperatorRun& producer) const {
+  const auto place = suspects_.find(producer);
+  return place && !is_paired(suspects_[*place]) && !is_certainly_single(suspects_[*place]);
 }
 
 // If actual lacks the operator that made what the operator `i` of golden reads.

@@ -59,6 +59,7 @@ class InputSearch {
                         std::uint32_t producer);
   bool note_other_maker(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
                         const dump::OperatorRun& maker);
+  bool may_be_unseen(const dump::OperatorRun& producer) const;
   bool blame_single(std::uint32_t i, const dump::OperatorRun& producer);
   std::optional<std::uint32_t> find_single(const dump::OperatorRun& run) const;
 

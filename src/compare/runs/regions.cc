@@ -49,6 +49,10 @@ bool is_result(const Slot& slot) {
   return slot.side == model::Side::output && !slot.file.empty() && element_count_of(slot) > 0;
 }
 
+bool has_result(const Runs& runs, std::uint32_t run) {
+  return std::ranges::any_of(runs[run].slots, is_result);
+}
+
 bool is_region(const dump::OperatorRun& run) { return run.type.starts_with("compiled_"); }
 
 }  // namespace
@@ -58,7 +62,7 @@ std::optional<std::string> describe_regions(const Runs& runs, std::span<const st
   std::set<std::string> regions;
   for (const std::uint32_t index : unpaired) {
     const dump::OperatorRun run = runs.without_slots(index);
-    if (is_region(run) && std::ranges::any_of(runs[index].slots, is_result)) regions.insert(run.name);
+    if (is_region(run) && has_result(runs, index)) regions.insert(run.name);
   }
   if (regions.empty()) return std::nullopt;
   return std::string(side) + " has " + counted(regions.size(), "compiled region") +
@@ -67,15 +71,15 @@ std::optional<std::string> describe_regions(const Runs& runs, std::span<const st
          ", run without the generated kernels";
 }
 
-std::optional<std::uint32_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                               std::span<const OperatorPair> pairs) {
+std::optional<std::size_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                             std::span<const OperatorPair> pairs) {
   const Runs &made_by = actual.runs(), &known = golden.runs();
-  for (const OperatorPair& pair : pairs) {
-    if (pair.golden != OperatorPair::kNone) continue;
-    if (!is_region(made_by.without_slots(pair.actual))) continue;
+  for (std::size_t place = 0; place < pairs.size(); ++place) {
+    const OperatorPair& pair = pairs[place];
+    if (pair.actual == OperatorPair::kNone || !is_region(made_by.without_slots(pair.actual))) continue;
+    if (pair.golden != OperatorPair::kNone && has_result(known, pair.golden)) continue;
     for (const Slot& slot : made_by.slots(pair.actual))
-      if (is_result(slot) && !has_tensor(known, made_by.section_of(pair.actual).step, slot))
-        return pair.actual;
+      if (is_result(slot) && !has_tensor(known, made_by.section_of(pair.actual).step, slot)) return place;
   }
   return std::nullopt;
 }

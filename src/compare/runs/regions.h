@@ -2,6 +2,7 @@
 // `compiled_R_C`, which no operator of an eager run is paired with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,10 +20,10 @@ namespace opdump::compare {
 std::optional<std::string> describe_regions(const dump::Runs& runs, std::span<const std::uint32_t> unpaired,
                                             std::string_view side);
 
-// The first region of actual (a place in its runs) that made a tensor which golden does not have in that
-// step, apart from rounding: what is wrong begins there, as all regions before it made what golden has.
-// Nothing if there is no such region.
-std::optional<std::uint32_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                               std::span<const OperatorPair> pairs);
+// The first region of actual (a place in `pairs`) that made a tensor which golden does not have in that step,
+// apart from rounding: what is wrong begins there, as all regions before it made what golden has. Nothing if
+// there is no such region.
+std::optional<std::size_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                             std::span<const OperatorPair> pairs);
 
 }  // namespace opdump::compare

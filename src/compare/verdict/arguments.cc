@@ -214,4 +214,8 @@ bool draw_the_same(const dump::CallForm* golden, const dump::CallForm* actual) {
   return !state.empty() && state == state_of(*actual, "generator");
 }
 
+bool has_own_random_numbers(const dump::CallForm* form) {
+  return form != nullptr && state_of(*form, "random") == "generated";
+}
+
 }  // namespace opdump::compare

@@ -230,6 +230,8 @@ void Judge::judge(OperatorComparison& op) {
   if (op.cause.empty() && op.other_rank && has_bad_output(op.verdict))
     op.cause = "the inputs of rank " + std::to_string(op.other_rank->rank) + " differ";
   if (op.cause.empty() && has_bad_output(op.verdict)) op.cause = cause_in_state(op);
+  op.may_be_unseen = (op.verdict == Verdict::missing && unfinished_.excuses_actual(*op.golden)) ||
+                     (op.verdict == Verdict::extra && unfinished_.excuses_golden(*op.actual));
   count_slots(op);
   count(op);
   note_bad(op, reads_rounding);

@@ -1,4 +1,4 @@
-#include "blame/one_sided.h"
+#include "blame/followers.h"
 
 #include <algorithm>
 
@@ -33,10 +33,10 @@ bool follows_from_a_size(const Finding& finding) {
 
 }  // namespace
 
-std::optional<std::uint32_t> settle_one_sided_backward(std::span<const OperatorComparison> suspects,
-                                                       const OperatorComparison& missing,
-                                                       BlameAnswer& answer) {
-  const auto found = find_single(suspects, missing);
+std::optional<std::uint32_t> leave_out_followers(std::span<const OperatorComparison> suspects,
+                                                 const OperatorComparison& cause, const std::string& what,
+                                                 BlameAnswer& answer) {
+  const auto found = find_single(suspects, cause);
   const auto place = static_cast<std::uint32_t>(found - suspects.begin());
   const bool has_earlier = std::ranges::any_of(answer.findings, [&](const Finding& f) {
     return f.confidence == Confidence::certain && f.executions.front() < place;
@@ -49,13 +49,13 @@ std::optional<std::uint32_t> settle_one_sided_backward(std::span<const OperatorC
     return !f.error && f.cause != Cause::argument && f.executions.front() > place;
   };
   if (const std::size_t count = std::erase_if(answer.findings, follows); count > 0)
-    answer.notes.push_back(counted(count, "finding") + (count == 1 ? " follows" : " follow") +
-                           " from the missing gradient, and " + (count == 1 ? "is" : "are") + " left out");
+    answer.notes.push_back(counted(count, "finding") + (count == 1 ? " follows" : " follow") + " from " +
+                           what + ", and " + (count == 1 ? "is" : "are") + " left out");
   return place;
 }
 
-std::optional<std::uint32_t> settle_sizes(std::span<const OperatorComparison> suspects,
-                                          const OperatorComparison& first_bad, BlameAnswer& answer) {
+std::optional<std::uint32_t> leave_out_sizes(std::span<const OperatorComparison> suspects,
+                                             const OperatorComparison& first_bad, BlameAnswer& answer) {
   const auto found = find_single(suspects, first_bad);
   if (is_paired(first_bad) || first_bad.cause.empty() || found == suspects.end()) return std::nullopt;
   const auto place = static_cast<std::uint32_t>(found - suspects.begin());
