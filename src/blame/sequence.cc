@@ -8,6 +8,7 @@
 #include "blame/inputs/origin.h"
 #include "compare/equivalence.h"
 #include "compare/names.h"
+#include "compare/runs/regions.h"
 #include "compare/runs/rewritten.h"
 
 namespace opdump::blame {
@@ -53,6 +54,7 @@ std::string only_in(const OperatorComparison& op) {
 // one module with it, and with no operator of both runs in between.
 std::string instead_of(const Suspects& suspects, std::uint32_t single) {
   const dump::OperatorRun& run = suspects[single].run();
+  if (compare::is_region(run.type)) return {};  // of all that is in it
   const bool is_golden = suspects[single].golden != nullptr, is_random = compare::is_random(run.type);
   for (std::uint32_t i = single; i < suspects.size() && !is_paired(suspects[i]); ++i) {
     const dump::OperatorRun& other = suspects[i].run();
@@ -66,10 +68,10 @@ std::string instead_of(const Suspects& suspects, std::uint32_t single) {
 }
 
 // Whether no module that each run computes in its own way explains that only one run has it. Random numbers
-// are no way to compute something.
+// are no way to compute something, and a compiled region is the whole of what it computes.
 bool matters(const Suspects& suspects, std::uint32_t single) {
   const dump::OperatorRun& run = suspects[single].run();
-  return !suspects.rewritten().contains(run) ||
+  return !suspects.rewritten().contains(run) || compare::is_region(run.type) ||
          std::ranges::any_of(suspects.all(), [&](const OperatorComparison& op) {
            return !is_paired(op) && compare::is_random(op.run().type) &&
                   compare::RewrittenModules::are_together(op.run(), run);

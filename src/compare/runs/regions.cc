@@ -53,16 +53,16 @@ bool has_result(const Runs& runs, std::uint32_t run) {
   return std::ranges::any_of(runs[run].slots, is_result);
 }
 
-bool is_region(const dump::OperatorRun& run) { return run.type.starts_with("compiled_"); }
-
 }  // namespace
+
+bool is_region(std::string_view type) { return type.starts_with("compiled_"); }
 
 std::optional<std::string> describe_regions(const Runs& runs, std::span<const std::uint32_t> unpaired,
                                             std::string_view side) {
   std::set<std::string> regions;
   for (const std::uint32_t index : unpaired) {
     const dump::OperatorRun run = runs.without_slots(index);
-    if (is_region(run) && has_result(runs, index)) regions.insert(run.name);
+    if (is_region(run.type) && has_result(runs, index)) regions.insert(run.name);
   }
   if (regions.empty()) return std::nullopt;
   return std::string(side) + " has " + counted(regions.size(), "compiled region") +
@@ -76,7 +76,7 @@ std::optional<std::size_t> find_wrong_region(const dump::DumpSet& golden, const 
   const Runs &made_by = actual.runs(), &known = golden.runs();
   for (std::size_t place = 0; place < pairs.size(); ++place) {
     const OperatorPair& pair = pairs[place];
-    if (pair.actual == OperatorPair::kNone || !is_region(made_by.without_slots(pair.actual))) continue;
+    if (pair.actual == OperatorPair::kNone || !is_region(made_by.without_slots(pair.actual).type)) continue;
     if (pair.golden != OperatorPair::kNone && has_result(known, pair.golden)) continue;
     for (const Slot& slot : made_by.slots(pair.actual))
       if (is_result(slot) && !has_tensor(known, made_by.section_of(pair.actual).step, slot)) return place;

@@ -14,6 +14,9 @@
 
 namespace opdump::compare {
 
+// Of an operator: a region.
+bool is_region(std::string_view type);
+
 // A sentence about regions among `unpaired` of `runs` that are one operator each, although operators in them
 // can be recorded; nothing if there are none. Regions with recorded operators have no results of their own.
 // `side` is golden or actual.

@@ -26,7 +26,12 @@ class Block(torch.nn.Module):
         return x + (y if self.first else self.drop(y))
 
 
-network = torch.nn.Sequential(*(Block(fault if i == 1 else "none") for i in range(3)))
+class Network(torch.nn.Sequential):
+    def forward(self, x):
+        return super().forward(x * 2)
+
+
+network = Network(*(Block(fault if i == 1 else "none") for i in range(3)))
 if how == "parts":
     for block in network:
         block.compile()
