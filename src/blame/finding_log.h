@@ -31,7 +31,9 @@ class FindingLog {
   }
 
   // The last one explains those before it.
-  void move_to_front() { std::ranges::rotate(answer_.findings, answer_.findings.end() - 1); }
+  void move_to_front() {
+    std::rotate(answer_.findings.begin(), answer_.findings.end() - 1, answer_.findings.end());
+  }
 
   const std::vector<Finding>& all() const { return answer_.findings; }
   std::size_t certain() const { return certain_; }
