@@ -16,7 +16,7 @@ namespace {
 // Schemas of 1.13 to 2.x leave these writes undeclared: running statistics and the noise of rrelu.
 bool writes_undeclared(std::string_view type, std::string_view argument) {
   if (argument == "running_mean" || argument == "running_var")
-    return type.find("norm") != std::string_view::npos;
+    return type.find("norm") != std::string_view::npos && !type.ends_with("_functional");
   return argument == "noise" && type.starts_with("rrelu_with_noise");
 }
 

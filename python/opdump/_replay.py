@@ -179,8 +179,8 @@ class Operator:
         return outputs
 
     def is_extra_output(self, argument: Any) -> bool:
-        if argument.name in ("running_mean", "running_var") and "norm" in self.type:
-            return True
+        if argument.name in ("running_mean", "running_var"):
+            return "norm" in self.type and not self.type.endswith("_functional")
         alias = argument.alias_info
         if alias is None or not alias.is_write:
             return False

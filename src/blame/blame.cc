@@ -145,8 +145,12 @@ class Walk {
                       const std::optional<Replayed>& replayed) {
     if (!replayed || !replayed->is_done)
       return static_cast<void>(findings_.add(i, Cause::argument, Confidence::certain, {}, difference));
-    if (replayed->argument.empty() && distance_of(suspects_[i]) > kLargestRounding)
-      findings_.add(i, Cause::argument, Confidence::suspect, {}, difference);
+    if (replayed->argument.empty() && distance_of(suspects_[i]) > kLargestRounding) {
+      // Of the same inputs, each run made what it says by a function of its own.
+      const bool is_only =
+          !differs(suspects_[i], model::Side::input) && judge(*replayed).fault == Fault::none;
+      findings_.add(i, Cause::argument, is_only ? Confidence::certain : Confidence::suspect, {}, difference);
+    }
     if (find_excess(replayed->argument).factor > 1)
       findings_.add(i, Cause::argument, Confidence::certain, {}, difference);
     else if (!replayed->argument.empty())

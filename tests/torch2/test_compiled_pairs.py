@@ -69,3 +69,22 @@ def test_a_backward_pass_that_is_not_recorded_changes_no_memory(tmp_path):
         found = json.loads(done.stdout)["findings"]
         assert [finding["why"] for finding in found if finding["type"].startswith("compiled_")] == reasons, (fault, found)
         assert len(found) == len(reasons), (fault, found)
+
+
+@pytest.mark.parametrize("mode, fault, difference", [
+    ("train", "eps", "eps is 1e-05 in golden and 0.01 in actual"),
+    ("train", "momentum", "momentum is 0.1 in golden and 0.9 in actual"),
+    ("eval", "eps", "eps is 1e-05 in golden and 0.01 in actual"),
+])
+def test_a_compiled_batch_norm_is_that_of_the_eager_run(mode, fault, difference, tmp_path):
+    """It is another operator, which writes to none of its inputs."""
+    require_torch(PROGRAMS / "batch_norm.py")
+    for how, other in (("eager", ()), ("compiled", ()), ("compiled", (fault,))):
+        record(tmp_path, "batch_norm", how, mode, *other, dump="".join((how, *other)))
+    done = run([OPDUMP, "compare", "eager", "compiled"], tmp_path)
+    assert done.returncode == 0 and "no difference" in done.stdout, done.stdout
+    norm = "Default/1-BatchNorm2d/native_batch_norm-op0"
+    last = run([OPDUMP, "compare", "eager", "compiled" + fault], tmp_path).stdout.splitlines()[-1]
+    assert last.startswith(f"first bad operator: {norm} ") and difference in last, last
+    found = json.loads(run([OPDUMP, "blame", "eager", "compiled" + fault, "--json", "--python", PYTHON], tmp_path).stdout)["findings"][0]
+    assert found["operator"] == norm and difference in found["why"], found

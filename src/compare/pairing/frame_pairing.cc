@@ -35,10 +35,18 @@ std::string shape_text(const Slot& slot) {
   return tensor ? model::format_shape(tensor->view().shape) : "?";
 }
 
+// By what it computes: compiled regions have batch norms that write to none of their inputs.
+std::string_view usual_type(std::string_view type) {
+  const bool is_other =
+      type == "_native_batch_norm_legit_functional" || type == "_native_batch_norm_legit_no_training";
+  return is_other ? "native_batch_norm" : type;
+}
+
 // What two operators of different names must have in common to be taken for the same one.
 std::string signature(const Runs& runs, std::size_t index) {
   const OperatorRun run = runs.without_slots(index);
-  std::string text = scope_of(run) + '\n' + run.type + '\n';
+  std::string text = scope_of(run) + '\n';
+  text.append(usual_type(run.type)) += '\n';
   for (const Slot& slot : runs.slots(index))
     group::note_seen(
         text, (slot.side == model::Side::input ? "i" : "o") + std::to_string(slot.index) + shape_text(slot));

@@ -77,6 +77,13 @@ OperatorRun make_logged(const std::string& name, model::Shape shape = {2, 3}) {
   return run;
 }
 
+TEST(Pairing, ABatchNormOfACompiledRegionIsThatOfAnEagerRun) {
+  for (const std::string norm :
+       {"_native_batch_norm_legit_functional-op0", "_native_batch_norm_legit_no_training-op0"})
+    EXPECT_THAT(pair_names({make_logged("native_batch_norm-op0")}, {make_logged(norm)}),
+                ElementsAre("Default_native_batch_norm-op0=Default_" + norm));
+}
+
 TEST(Pairing, AnOperatorMoreDoesNotShiftThoseAfterIt) {
   const std::vector<OperatorRun> golden{make_logged("mm-op0"), make_logged("relu-op0"), make_logged("mm-op1"),
                                         make_logged("tanh-op0"), make_logged("relu-op1")};
