@@ -286,7 +286,7 @@ class Walk {
         findings_.add(*place, Cause::sequence, Confidence::suspect, {}, first->cause);
     if (const auto& region = comparison.random_region)
       if (const auto place = leave_out_followers(suspects_.all(), *region, "other random numbers", answer_))
-        findings_.add(*place, Cause::random, Confidence::certain, "output.0", region->cause);
+        findings_.add(*place, Cause::random, Confidence::suspect, "output.0", region->cause);
     if (blame_sequence(suspects_, inputs_, comparison, findings_) == Singles::harmless && !gains_.applies())
       answer_.notes.push_back(counted(inputs_.singles().size(), "operator") +
                               (inputs_.singles().size() == 1 ? " is" : " are") +
