@@ -138,17 +138,23 @@ print(_adapter._cache() / "adapters" / f"{_adapter.identity()}-{_adapter.digest(
 """
 
 
+def empty_cache(folder):
+    """A recorder of the build, where this torch's one would lie in a cache that has none, and what chooses that cache."""
+    built = next((BUILD / "python/opdump/adapters").rglob("_torch.so"), None)
+    if built is None:
+        pytest.skip("no recorder in the build")
+    environment = {"OPDUMP_CACHE": str(folder / "cache")}
+    place = pathlib.Path(run([PYTHON, "-c", WHERE, BUILD / "python"], folder, **environment).stdout.strip())
+    place.mkdir(parents=True)
+    return built, place, environment
+
+
 def test_a_recorder_for_another_torch(opdump, tmp_path):
     """In the place of the right one: it is not loaded."""
-    others = list((BUILD / "python/opdump/adapters").rglob("_torch.so"))
-    if not others:
-        pytest.skip("no recorder in the build")
-    environment = {"OPDUMP_CACHE": str(tmp_path / "cache")}
-    place = pathlib.Path(run([PYTHON, "-c", WHERE, BUILD / "python"], tmp_path, **environment).stdout.strip())
-    place.mkdir(parents=True)
+    built, place, environment = empty_cache(tmp_path)
     mark = rb"(opdump recorder for torch )\d(\.\d+;)"
-    assert re.search(mark, others[0].read_bytes())
-    (place / "_torch.so").write_bytes(re.sub(mark, rb"\g<1>9\2", others[0].read_bytes()))
+    assert re.search(mark, built.read_bytes())
+    (place / "_torch.so").write_bytes(re.sub(mark, rb"\g<1>9\2", built.read_bytes()))
     plain = run(WORDS, tmp_path)
     done = run([opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, **environment)
     assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
@@ -159,16 +165,11 @@ def test_a_recorder_for_another_torch(opdump, tmp_path):
 @pytest.mark.parametrize("content", [None, 0, 4096], ids=["directory", "empty", "cut off"])
 def test_a_damaged_recorder(opdump, content, tmp_path):
     """One that is cut off would end the program with SIGBUS."""
-    others = list((BUILD / "python/opdump/adapters").rglob("_torch.so"))
-    if not others:
-        pytest.skip("no recorder in the build")
-    environment = {"OPDUMP_CACHE": str(tmp_path / "cache")}
-    place = pathlib.Path(run([PYTHON, "-c", WHERE, BUILD / "python"], tmp_path, **environment).stdout.strip())
-    place.mkdir(parents=True)
+    built, place, environment = empty_cache(tmp_path)
     if content is None:
         (place / "_torch.so").mkdir()
     else:
-        (place / "_torch.so").write_bytes(others[0].read_bytes()[:content])
+        (place / "_torch.so").write_bytes(built.read_bytes()[:content])
     plain = run(WORDS, tmp_path)
     done = run([opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, **environment)
     assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr

@@ -1,15 +1,17 @@
 #include "compare/runs/rewritten_results.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compare/content.h"
 #include "compare/equivalence.h"
 
 namespace opdump::compare {
 
-RewrittenResults::RewrittenResults(const dump::Runs& golden, const dump::Runs& actual,
-                                   std::span<const OperatorPair> pairs) {
-  const RewrittenModules modules = find_rewritten(golden, actual, pairs);
+void RewrittenResults::read() {
+  if (golden_runs_ == nullptr) return;
+  const dump::Runs &golden = *std::exchange(golden_runs_, nullptr), &actual = *actual_runs_;
+  const RewrittenModules modules = find_rewritten(golden, actual, pairs_);
   const auto add = [&](const dump::Runs& runs, std::uint32_t index, Results& results) {
     if (index == OperatorPair::kNone) return;
     const dump::OperatorRun run = runs.without_slots(index);
@@ -20,18 +22,19 @@ RewrittenResults::RewrittenResults(const dump::Runs& golden, const dump::Runs& a
         results[{print->count, print->sum}].insert(RewrittenModules::place_of(run));
     }
   };
-  for (const OperatorPair& pair : pairs) {
+  for (const OperatorPair& pair : pairs_) {
     if (pair.is_whole()) continue;
     add(golden, pair.golden, golden_);
     add(actual, pair.actual, actual_);
   }
 }
 
-bool RewrittenResults::contain(const SlotComparison& slot) const {
-  if (golden_.empty() || actual_.empty() || !slot.metrics || slot.golden == nullptr ||
-      slot.actual == nullptr || !model::is_floating(slot.dtype) ||
+bool RewrittenResults::contain(const SlotComparison& slot) {
+  if (!slot.metrics || slot.golden == nullptr || slot.actual == nullptr || !model::is_floating(slot.dtype) ||
       slot.metrics->relative_l2 > strict_distance(slot.dtype))
     return false;
+  read();
+  if (golden_.empty() || actual_.empty()) return false;
   const auto of_golden = fingerprint_of(*slot.golden), of_actual = fingerprint_of(*slot.actual);
   if (!of_golden || !of_actual) return false;
   const auto made = golden_.find({of_golden->count, of_golden->sum});

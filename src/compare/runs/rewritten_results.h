@@ -18,13 +18,18 @@ namespace opdump::compare {
 class RewrittenResults {
  public:
   RewrittenResults() = default;
-  // Reads the results of the operators that only one run has, in such modules.
-  RewrittenResults(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs);
+  // All of them must stay.
+  RewrittenResults(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs)
+      : golden_runs_(&golden), actual_runs_(&actual), pairs_(pairs) {}
 
-  // Whether an input is what such a module gave in both runs, and equal but for a few roundoffs.
-  bool contain(const SlotComparison& slot) const;
+  // Whether an input is what such a module gave in both runs, and equal but for a few roundoffs. The first
+  // one that may be reads what only one run has in such modules.
+  bool contain(const SlotComparison& slot);
 
  private:
+  void read();
+  const dump::Runs *golden_runs_ = nullptr, *actual_runs_ = nullptr;  // golden's is null once they are read
+  std::span<const OperatorPair> pairs_;
   // By number of elements and what is in them, in any order.
   using Results = std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<RewrittenModules::Place>>;
   Results golden_, actual_;

@@ -183,8 +183,9 @@ void RoundingJudge::raise_noise(const OperatorComparison& op, double output) {
 
 void RoundingJudge::raise_noise_of_modules(const OperatorComparison& op) {
   for (const SlotComparison& slot : op.slots)
-    if (side_of(slot) == model::Side::input && is_difference(slot.verdict) && rewritten_.contain(slot))
-      noise_ = std::max(noise_, slot.metrics->relative_l2);
+    if (side_of(slot) == model::Side::input && is_difference(slot.verdict) && slot.metrics &&
+        slot.metrics->relative_l2 > noise_ && rewritten_.contain(slot))
+      noise_ = slot.metrics->relative_l2;
 }
 
 bool RoundingJudge::is_flip(const OperatorComparison& op, const Distances& distances) const {
