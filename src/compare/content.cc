@@ -171,14 +171,12 @@ void ContentIndex::add(std::uint32_t op, const dump::Slot& output, double norm) 
   if (!output.strides) files_.insert_or_assign(file_key(output), op);
   const auto count = count_of(output);
   if (!count) return;
-  made_[*count].push_back({.op = op, .slot = &output, .norm = norm});
-  keep({.op = op, .count = *count, .slot = &output});
+  keep({.op = op, .count = *count, .slot = &output, .norm = norm});
 }
 
 void ContentIndex::add(std::uint32_t op, std::vector<std::uint64_t> elements) {
   const std::size_t count = elements.size();
-  made_[count].push_back({.op = op, .print = fingerprint_of(elements)});
-  Output output{.op = op, .count = count};
+  Output output{.op = op, .count = count, .print = fingerprint_of(elements)};
   for (std::size_t kind = 1; kind < kKinds; ++kind)
     output.kept[kind].elements = other_elements(elements, {}, kZeros[kind]);
   output.kept[0].elements = std::move(elements);
@@ -189,6 +187,7 @@ void ContentIndex::add(std::uint32_t op, std::vector<std::uint64_t> elements) {
 // Makes room for it.
 void ContentIndex::keep(Output output) {
   for (std::size_t kind = 0; kind < kKinds; ++kind) kept_[kind] += output.count >> kZeros[kind];
+  by_count_[output.count].push_back(outputs_.size());
   outputs_.push_back(std::move(output));
   for (std::size_t kind = 0; kind < kKinds; ++kind)
     while (kept_[kind] > kMaxElements) {
@@ -208,21 +207,22 @@ std::optional<std::uint32_t> ContentIndex::find(const dump::Slot& slot, double n
   if (!slot.file.empty() && !slot.strides)
     if (const auto file = files_.find(file_key(slot)); file != files_.end()) return file->second;
   const auto count = count_of(slot);
-  const std::vector<Made*> alike = count ? find_alike(*count, slot.dtype, norm) : std::vector<Made*>();
+  const std::vector<Output*> alike = count ? find_alike(*count, slot.dtype, norm) : std::vector<Output*>();
   if (alike.empty()) return std::nullopt;
   read(alike, slot);
   const auto print = print_of(slot);
   const auto last = std::ranges::find_if(alike.rbegin(), alike.rend(),
-                                         [&](const Made* made) { return print && made->print == print; });
+                                         [&](const Output* made) { return print && made->print == print; });
   return last != alike.rend() ? std::optional((*last)->op) : std::nullopt;
 }
 
 // Those of so many elements whose norm is not known to be another one.
-std::vector<ContentIndex::Made*> ContentIndex::find_alike(std::size_t count, model::DType dtype,
-                                                          double norm) {
+std::vector<ContentIndex::Output*> ContentIndex::find_alike(std::size_t count, model::DType dtype,
+                                                            double norm) {
   constexpr double kMost = 1e-5;  // more than the order of additions changes
-  std::vector<Made*> alike;
-  for (Made& made : made_[count]) {
+  std::vector<Output*> alike;
+  for (const std::size_t place : by_count_[count]) {
+    Output& made = outputs_[place];
     const bool is_other = made.slot != nullptr && made.slot->dtype == dtype &&
                           std::abs(made.norm - norm) > kMost * std::max(made.norm, norm);
     if (!is_other) alike.push_back(&made);
@@ -231,19 +231,19 @@ std::vector<ContentIndex::Made*> ContentIndex::find_alike(std::size_t count, mod
 }
 
 // All that are not read yet, at once.
-void ContentIndex::read(std::span<Made* const> outputs, const dump::Slot& input) {
+void ContentIndex::read(std::span<Output* const> outputs, const dump::Slot& input) {
   std::vector<std::pair<const dump::Slot*, std::optional<Fingerprint>*>> fresh;
   const auto add = [&](const dump::Slot& slot) {
     if (slot.file.empty() || slot.strides) return;
     const auto [known, is_new] = prints_.try_emplace(file_key(slot));
     if (is_new) fresh.emplace_back(&slot, &known->second);
   };
-  for (const Made* made : outputs)
+  for (const Output* made : outputs)
     if (made->slot != nullptr && !made->print) add(*made->slot);
   add(input);
   parallel_for(fresh.size(), threads_,
                [&](std::size_t i) { *fresh[i].second = fingerprint_of(*fresh[i].first); });
-  for (Made* made : outputs)
+  for (Output* made : outputs)
     if (made->slot != nullptr && !made->print) made->print = print_of(*made->slot);
 }
 

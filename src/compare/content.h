@@ -85,29 +85,25 @@ class ContentIndex {
   };
   struct Output {
     std::uint32_t op = 0;
-    std::size_t count = 0;  // of all its elements
-    const dump::Slot* slot = nullptr;
-    std::array<Kept, kKinds> kept{};
-  };
-  // An output as a whole.
-  struct Made {
-    std::uint32_t op = 0;
-    const dump::Slot* slot = nullptr;  // null if the print is known
+    std::size_t count = 0;             // of all its elements
+    const dump::Slot* slot = nullptr;  // null if all of them are given
     double norm = kUnknown;
-    std::optional<Fingerprint> print = std::nullopt;
+    std::optional<Fingerprint> print = std::nullopt;  // once it is needed
+    std::array<Kept, kKinds> kept{};
   };
   void keep(Output output);
   std::optional<Fingerprint> print_of(const dump::Slot& slot);
-  std::vector<Made*> find_alike(std::size_t count, model::DType dtype, double norm);
-  void read(std::span<Made* const> outputs, const dump::Slot& input);
+  std::vector<Output*> find_alike(std::size_t count, model::DType dtype, double norm);
+  void read(std::span<Output* const> outputs, const dump::Slot& input);
   static const std::vector<std::uint64_t>& elements_of(Output& output, std::size_t kind);
   std::optional<std::uint32_t> find_most(std::span<const std::uint64_t> elements, std::size_t kind);
 
   unsigned threads_;
   std::unordered_map<std::string, std::uint32_t> files_;
   std::unordered_map<std::string, std::optional<Fingerprint>> prints_;  // by file, and place in it
-  std::unordered_map<std::size_t, std::vector<Made>> made_;             // by the number of elements
-  std::unordered_map<std::uint64_t, std::uint32_t> parts_;              // by fingerprint
+  // Places in outputs_, by the number of elements.
+  std::unordered_map<std::size_t, std::vector<std::size_t>> by_count_;
+  std::unordered_map<std::uint64_t, std::uint32_t> parts_;  // by fingerprint
   std::vector<Output> outputs_;
   // By kind: from which output on elements are kept, and about how many.
   std::array<std::size_t, kKinds> first_{}, kept_{};
