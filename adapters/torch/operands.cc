@@ -48,8 +48,8 @@ const char* find_obstacle(const at::Tensor& tensor) {
   if (tensor.layout() != at::kStrided) return "not a strided tensor";
   if (tensor.is_meta()) return "meta tensor";
   if (!find_storage(tensor)) return "no storage";
-  if (tensor.is_conj()) return "conjugate view";
-  if (tensor.is_neg()) return "negated view";
+  if (tensor.is_conj() && !tensor.is_cpu()) return "conjugate view";
+  if (tensor.is_neg() && !tensor.is_cpu()) return "negated view";
   if (to_dtype(tensor.scalar_type()) == OPDUMP_DTYPE_UNDEFINED) return "dtype is not known";
   return nullptr;
 }
@@ -75,6 +75,12 @@ void Operands::add(const c10::IValue& value, const char* undumped) {
   } else if (value.isNone()) {
     ++next_index_;
   }
+}
+
+// The value of a conjugated or negated view, whose memory has that of what it is a view of.
+const at::Tensor& Operands::compute(const at::Tensor& view) {
+  const StagingGuard guard;
+  return computed_.emplace_back(view.resolve_conj().resolve_neg());
 }
 
 // Sends a tensor of another device, or its statistics, to the host; returns the copy if there is one. If
@@ -129,7 +135,8 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
   if (tensor.is_nested()) return;
   const bool is_sent = !operand.undumped && !tensor.device().is_cpu() && tensor.numel() > 0;
   const at::Tensor* const copy = is_sent ? to_host(tensor, operand) : nullptr;
-  const at::Tensor* const host = copy ? copy : &tensor;
+  const bool is_computed = !operand.undumped && (tensor.is_conj() || tensor.is_neg());
+  const at::Tensor* const host = copy ? copy : is_computed ? &compute(tensor) : &tensor;
   if (tensor.layout() == at::kStrided || tensor.is_sparse()) {
     operand.rank = static_cast<std::uint32_t>(host->dim());
     operand.shape = host->sizes().data();
@@ -141,7 +148,7 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
   const bool is_parameter = undumped == kView && !obstacle && operand.name && tensor.device().is_cpu();
   if (operand.undumped && !is_parameter) return;
   if (!operand.statistics) operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
-  if (is_sent)
+  if (is_sent || is_computed)
     operand.content = 0;
   else
     operand.owner = owner;

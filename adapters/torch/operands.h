@@ -6,6 +6,7 @@
 #include <c10/util/SmallVector.h>
 
 #include <cstdint>
+#include <list>
 #include <vector>
 
 #include "contents.h"
@@ -37,6 +38,7 @@ class Operands {
   void add_tensor(const at::Tensor& tensor, const char* undumped);
   void describe(const at::Tensor& tensor, const char* undumped, opdump_tensor& operand);
   Block* add_content(const at::Tensor& tensor, c10::StorageImpl* storage, opdump_tensor& operand);
+  const at::Tensor& compute(const at::Tensor& view);
   const at::Tensor* to_host(const at::Tensor& tensor, opdump_tensor& operand);
 
   Contents& contents_;
@@ -45,6 +47,7 @@ class Operands {
   c10::SmallVector<opdump_tensor, 8> tensors_;             // most operators have fewer
   c10::SmallVector<c10::TensorImpl*, 8> implementations_;  // of them
   std::vector<StagedPointer> copies_;                      // of tensors on other devices
+  std::list<at::Tensor> computed_;                         // of views that are more than memory
 };
 
 // Null: it has none, or is of a kind that throws when it is asked.

@@ -113,6 +113,7 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
     return r.alias_info() && !r.alias_info()->isWrite();
   });
   if (is_functional && wraps) kind.view = true;
+  if (type == "_conj" || type == "_neg_view") kind.view = false;  // of other numbers
   if (type == "set_") look_elsewhere(kind);
   if (!trusted && !space.empty()) type = space + "_" + type;
   std::ranges::replace(type, '/', '_');

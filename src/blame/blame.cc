@@ -145,7 +145,8 @@ class Walk {
                       const std::optional<Replayed>& replayed) {
     if (!replayed || !replayed->is_done)
       return static_cast<void>(findings_.add(i, Cause::argument, Confidence::certain, {}, difference));
-    if (replayed->argument.empty() && distance_of(suspects_[i]) > kLargestRounding) {
+    if (replayed->argument.empty() &&
+        (distance_of(suspects_[i]) > kLargestRounding || !why_another_shape(suspects_[i]).empty())) {
       // Of the same inputs, each run made what it says by a function of its own.
       const bool is_only =
           !differs(suspects_[i], model::Side::input) && judge(*replayed).fault == Fault::none;
@@ -211,8 +212,10 @@ class Walk {
     const OperatorComparison& op = suspects_[i];
     if (!replayed.is_random) return blame_error(i, replayed);
     // Another machine rounds random numbers otherwise; another seed gives others.
-    if (!differs(op, model::Side::input) && distance_of(op) > kLargestRounding)
-      findings_.add(i, Cause::random, Confidence::suspect, output_name(op), why_random(op));
+    if (differs(op, model::Side::input)) return;
+    std::string why = why_another_shape(op);
+    if (why.empty() && distance_of(op) > kLargestRounding) why = why_random(op);
+    if (!why.empty()) findings_.add(i, Cause::random, Confidence::suspect, output_name(op), std::move(why));
   }
 
   void blame_error(std::uint32_t i, const Replayed& replayed) {

@@ -98,6 +98,15 @@ double distance_of(const OperatorComparison& op, model::Side side) {
   return worst;
 }
 
+std::string why_another_shape(const OperatorComparison& op) {
+  for (const SlotComparison& slot : op.slots)
+    if (compare::side_of(slot) == model::Side::output && slot.golden != nullptr && slot.actual != nullptr &&
+        slot.golden->shape && slot.actual->shape && *slot.golden->shape != *slot.actual->shape)
+      return "it is " + model::format_shape(*slot.golden->shape) + " in golden and " +
+             model::format_shape(*slot.actual->shape) + " in actual";
+  return {};
+}
+
 bool amplifies(const OperatorComparison& op) {
   constexpr double kMuch = 100;
   const double read = distance_of(op, model::Side::input);

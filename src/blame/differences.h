@@ -43,6 +43,10 @@ double norm_of(const compare::SlotComparison& slot);
 // Relative L2 of the worst slot of that side; 0 if there are only statistics.
 double distance_of(const compare::OperatorComparison& op, model::Side side = model::Side::output);
 
+// Of the first output that has another shape, so that no distance is known: "it is (2,4) in golden and (3,4)
+// in actual". Empty if none has.
+std::string why_another_shape(const compare::OperatorComparison& op);
+
 // What it reads hardly differs, what it makes much: kernels that are right do that rarely, and both runs may
 // have the same wrong one.
 bool amplifies(const compare::OperatorComparison& op);

@@ -35,6 +35,11 @@ class FindingLog {
     std::rotate(answer_.findings.begin(), answer_.findings.end() - 1, answer_.findings.end());
   }
 
+  void clear() {
+    answer_.findings.clear();
+    certain_ = 0;
+  }
+
   const std::vector<Finding>& all() const { return answer_.findings; }
   std::size_t certain() const { return certain_; }
 

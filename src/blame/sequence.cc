@@ -78,6 +78,16 @@ bool matters(const Suspects& suspects, std::uint32_t single) {
          });
 }
 
+// Whether all that was found is in backward passes, and may be what autograd makes of an operator before
+// them: other inputs and arguments.
+bool may_follow(const FindingLog& findings) {
+  return !findings.all().empty() && std::ranges::all_of(findings.all(), [](const Finding& finding) {
+    const model::Operator* const op = finding.op.run().op.get();
+    return !finding.error && finding.cause != Cause::unknown && op != nullptr &&
+           op->phase == model::Phase::backward;
+  });
+}
+
 // The place before which an operator explains all that was found. Random numbers that differ, because others
 // were drawn before, explain nothing if `bad` comes before them. Nothing if something else was found.
 std::optional<std::uint32_t> find_limit(const Suspects& suspects, const FindingLog& findings,
@@ -86,6 +96,7 @@ std::optional<std::uint32_t> find_limit(const Suspects& suspects, const FindingL
   const bool are_random = std::ranges::all_of(
       findings.all(), [](const Finding& finding) { return finding.cause == Cause::random; });
   const auto first = findings.all().front().executions.front();
+  if (may_follow(findings)) return static_cast<std::uint32_t>(first);
   const auto place = suspects.find(bad.run());
   return are_random && place && *place < first ? std::optional<std::uint32_t>(first) : std::nullopt;
 }
@@ -101,6 +112,11 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
   if (!limit) return Singles::none;
   const auto add = [&](std::uint32_t i, const std::string& why) {
     if (i >= *limit) return Singles::none;
+    if (may_follow(findings)) {
+      const model::Operator* const op = suspects[i].run().op.get();
+      if (op == nullptr || op->phase != model::Phase::forward) return Singles::none;
+      findings.clear();
+    }
     findings.add(i, Cause::sequence, Confidence::suspect, {}, why);
     findings.move_to_front();
     return Singles::blamed;
@@ -115,12 +131,16 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
   if (!first) {
     const auto is_bad = [&](std::uint32_t i) { return are_one(suspects[i].run(), bad.run()); };
     const auto lone = std::ranges::find_if(singles, is_bad);
+    // What reads it differs by less than another order of operators may round, and by more than it does here.
+    if (lone != singles.end() && !is_paired(bad) && !bad.cause.empty()) return add(*lone, bad.cause);
     if (is_single && lone != singles.end() && suspects.differing() == 0)
       return add(*lone, only_in(bad) + ", and the other run has no such result");
     return singles.empty() ? Singles::none : Singles::harmless;
   }
-  if (const auto rewired = inputs.rewired().find(*first); rewired != inputs.rewired().end())
-    return add(*first, rewired->second + ", and what follows differs");
+  if (inputs.rewired().contains(*first)) {
+    const std::uint32_t place = inputs.first_alike(*first);
+    return add(place, inputs.rewired().at(place).describe() + ", and what follows differs");
+  }
   return add(*first, only_in(suspects[*first]) + instead_of(suspects, *first) + ", and what follows differs");
 }
 

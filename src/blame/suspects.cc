@@ -1,12 +1,14 @@
 #include "blame/suspects.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
 #include "compare/equivalence.h"
 #include "compare/gains/gain_judge.h"
 #include "compare/key_slots.h"
+#include "compare/runs/views.h"
 
 namespace opdump::blame {
 
@@ -37,7 +39,8 @@ Result<compare::Comparison> Suspects::collect(const dump::DumpSet& golden, const
 
 void Suspects::take(const OperatorComparison& op, GainSearch& gains) {
   ++compared_;
-  if (op.is_alone || op.verdict == Verdict::skipped) return;
+  if (op.is_alone) return;
+  if (op.verdict == Verdict::skipped) return note_view(op);
   const bool has_output = differs(op, model::Side::output);
   differing_ += has_output || op.verdict == Verdict::rounding;
   const bool enlarges = gains.add(op, size());
@@ -54,6 +57,24 @@ void Suspects::note_equal(const OperatorComparison& op) {
   if (all_.empty() || std::ranges::none_of(op.slots, is_output)) return;
   const dump::OperatorRun& last = all_.back().run();
   if (last.rank == op.run().rank && last.step == op.run().step) before_equal_.insert(size() - 1);
+}
+
+// Of views one after another, one that chooses elements says more than the shapes that follow from it.
+void Suspects::note_view(const OperatorComparison& op) {
+  std::string text = compare::describe_other_view(op);
+  if (text.empty() || left_out_ > 0) return;
+  OtherView view{size(), op.run().rank, op.run().step, std::move(text)};
+  const bool has_better = !views_.empty() && views_.back().place == view.place &&
+                          views_.back().rank == view.rank && views_.back().step == view.step;
+  if (!has_better || !compare::only_shapes(op.run().type)) views_.push_back(std::move(view));
+}
+
+std::string_view Suspects::view_before(std::uint32_t i) const {
+  const dump::OperatorRun& run = all_[i].run();
+  const auto found = std::find_if(views_.rbegin(), views_.rend(), [&](const OtherView& view) {
+    return view.place <= i && view.rank == run.rank && view.step == run.step;
+  });
+  return found == views_.rend() ? std::string_view() : found->text;
 }
 
 std::optional<std::uint32_t> Suspects::find(const dump::OperatorRun& run) const {

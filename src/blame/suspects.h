@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -33,6 +35,10 @@ class Suspects {
   // Suspects that are followed by operators without a difference.
   const std::set<std::uint32_t>& before_equal() const { return before_equal_; }
 
+  // The last view in the step of suspect `i`, and before it, that has other arguments, as
+  // compare::describe_other_view() puts it; empty if there is none. Views move no data: no suspect is one.
+  std::string_view view_before(std::uint32_t i) const;
+
   std::uint64_t compared() const { return compared_; }    // operators
   std::uint64_t differing() const { return differing_; }  // those with an output that is not the same
   std::uint64_t left_out() const { return left_out_; }    // as there are too many
@@ -42,10 +48,18 @@ class Suspects {
  private:
   void take(const compare::OperatorComparison& op, GainSearch& gains);
   void note_equal(const compare::OperatorComparison& op);
+  void note_view(const compare::OperatorComparison& op);
 
   std::vector<compare::OperatorComparison> all_;
   compare::RewrittenModules rewritten_;
   std::set<std::uint32_t> before_equal_;
+  struct OtherView {
+    std::uint32_t place;  // of the suspect after it
+    std::uint32_t rank;
+    std::int64_t step;
+    std::string text;
+  };
+  std::vector<OtherView> views_;
   std::uint64_t compared_ = 0, differing_ = 0, left_out_ = 0;
   bool by_gains_ = false;
 };

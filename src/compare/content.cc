@@ -98,7 +98,8 @@ std::optional<std::size_t> count_of(const dump::Slot& slot) {
 }  // namespace
 
 std::uint64_t element_count_of(const dump::Slot& slot) {
-  return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
+  const std::uint64_t count = slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
+  return model::dtype_info(slot.dtype).kind == model::DTypeKind::complex ? 2 * count : count;
 }
 
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor) {

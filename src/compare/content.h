@@ -20,7 +20,7 @@
 
 namespace opdump::compare {
 
-// Of the tensor of a slot, by its shape; 0 where the dump does not say.
+// Of the tensor of a slot, by its shape; 0 where the dump does not say. A complex number has two elements.
 std::uint64_t element_count_of(const dump::Slot& slot);
 
 // Of the elements of a tensor in any order: that of a transposed copy is the same.

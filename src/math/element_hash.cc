@@ -102,14 +102,14 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 std::size_t size_of(const model::TensorView& tensor) {
-  return std::max(1u, model::dtype_info(tensor.dtype).bits / 8u);
+  const model::DTypeInfo& info = model::dtype_info(tensor.dtype);
+  return std::max(1u, info.bits / (info.kind == model::DTypeKind::complex ? 16u : 8u));
 }
 
-// Of one element. Complex numbers of 16 bytes are two.
 std::uint64_t hash_one(const std::byte* at, std::size_t size) {
-  std::array<std::uint64_t, 2> bits{};
-  std::memcpy(bits.data(), at, size);
-  return mix(bits[0] ^ mix(bits[1] + size));
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, size);
+  return mix(bits ^ mix(size));
 }
 
 // Calls use() for what hash_sized() leaves, with the place.

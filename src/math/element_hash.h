@@ -11,6 +11,7 @@ namespace opdump::math {
 
 // Of the elements of a contiguous tensor from `first` on, as many as `out` has room for: the finaliser of
 // SplitMix64 of their bits, which differs between element sizes. Types of fewer than 8 bits: of their bytes.
+// Complex numbers: of both parts, so that the real ones are found in a tensor by themselves.
 void hash_elements(const model::TensorView& tensor, std::size_t first, std::span<std::uint64_t> out);
 
 // How many elements are hashed.

@@ -379,8 +379,8 @@ def test_another_batch_is_other_data(pair):
     found = pair.culprit(golden, actual)
     assert (found["cause"], found["confidence"], found["slot"]) == ("input", "certain", "input.1")
     assert found["operator"] == "Default/a-Linear/addmm-op0"
-    assert found["why"] == "no recorded operator made it, and it is (32,24) in golden and (16,24) in actual, and actual's is the " \
-        "first part of golden's"
+    assert found["why"] == "it is (32,24) in golden and (16,24) in actual of what Default/randn-op0 made, and actual's is the first " \
+        "part of golden's; before it, Default/slice-op1 at train.py:23 has other arguments: end is 32 in golden and 16 in actual"
 
 
 # Data that no recorded operator makes, as that of a loader.

@@ -143,7 +143,8 @@ Result<> rank_culprits(BlameAnswer& answer, std::span<const OperatorComparison> 
   merge_findings(answer.findings);
   OPDUMP_CHECK_OK(measure_culprits(answer, suspects, read, replay, limit));
   std::ranges::stable_sort(answer.findings, {}, [](const Finding& f) {
-    return std::tuple(static_cast<int>(f.confidence), f.cause == Cause::unknown, -f.removes.value_or(0));
+    return std::tuple(static_cast<int>(f.confidence), f.cause == Cause::unknown,
+                      -std::max(f.removes.value_or(0), 0.0));
   });
   return ok();
 }

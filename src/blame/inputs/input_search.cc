@@ -45,7 +45,7 @@ void InputSearch::look(std::uint32_t i, bool blames) {
     } else if (is_to_blame) {
       if (maker && note_other_maker(i, slot, golden, *maker)) continue;
       golden.size() == actual.size() ? blame_input(i, slot, golden, actual, maker)
-                                     : blame_shape(i, slot, golden, actual);
+                                     : blame_shape(i, slot, golden, actual, maker);
       produced_.add(i, std::move(actual));  // others that read it are not to blame again
     }
   }
@@ -79,14 +79,14 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
   if (producer && (blame_single(i, *producer) || may_be_unseen(*producer))) return;
   if (compare::fingerprint_of(golden) == compare::fingerprint_of(actual)) {
     findings_.add(i, Cause::input, Confidence::certain, name,
-                  "it has golden's elements in another order (transposed?)");
+                  "it has golden's elements in another order (transposed?)" + describe_view(i));
     return;
   }
   if (producer && golden.size() > 1 && !suspects_[i].is_across) {  // else by chance, or loaded there
     const std::string made_by = one_line(operator_name(*producer));
     if (maker && find_producer(actual_, *suspects_[i].actual, compare::other_elements(actual, golden)))
       findings_.add(i, Cause::input, Confidence::certain, name,
-                    "it is another part of what " + made_by + " made");
+                    "it is another part of what " + made_by + " made" + describe_view(i));
     else
       findings_.add(i, Cause::overwritten, Confidence::certain, name,
                     "its memory was changed after " + made_by + " had made it, and by no recorded operator");
@@ -109,15 +109,18 @@ bool InputSearch::comes_after_a_gap(const OperatorComparison& reader) const {
          !has_step(golden_, reader.golden->rank, step - 1);
 }
 
-// The first of these explains all others, as another batch does.
+// The first of these explains all others, as another batch does. `maker` made all of what actual reads.
 void InputSearch::blame_shape(std::uint32_t i, const SlotComparison& slot, const Elements& golden,
-                              const Elements& actual) {
+                              const Elements& actual, const std::optional<dump::OperatorRun>& maker) {
   if (have_other_shapes_ || !slot.golden->shape || !slot.actual->shape) return;
   have_other_shapes_ = true;
+  const std::string view = describe_view(i);
   findings_.add(i, Cause::input, Confidence::certain, compare::slot_name(slot),
-                "no recorded operator made it, and it is " + model::format_shape(*slot.golden->shape) +
-                    " in golden and " + model::format_shape(*slot.actual->shape) + " in actual" +
-                    describe_dummy(*slot.golden, golden, *slot.actual, actual));
+                (maker || !view.empty() ? "" : "no recorded operator made it, and ") + std::string("it is ") +
+                    model::format_shape(*slot.golden->shape) + " in golden and " +
+                    model::format_shape(*slot.actual->shape) + " in actual" +
+                    (maker ? " of what " + one_line(operator_name(*maker)) + " made" : "") +
+                    describe_dummy(*slot.golden, golden, *slot.actual, actual) + view);
 }
 
 // What actual reads is made by an operator that comes later in golden: another order, or another operator.
@@ -133,11 +136,25 @@ bool InputSearch::note_other_maker(std::uint32_t i, const SlotComparison& slot, 
   if (suspects_.rewritten().contains(*suspects_[i].golden)) return true;
   const auto other = find_producer(golden_, *suspects_[i].golden, golden);
   if (!other || are_one(*other, maker)) return false;
-  if (!blame_single(i, *other))
-    rewired_.emplace(i, "given what " + one_line(operator_name(maker)) + " made as " +
-                            compare::slot_name(slot) + ", in golden what " + one_line(operator_name(*other)) +
-                            " made");
+  if (blame_single(i, *other)) return true;
+  Rewired rewired{compare::slot_name(slot), one_line(operator_name(maker)), one_line(operator_name(*other))};
+  if (const std::string view = describe_view(i); !view.empty())
+    findings_.add(i, Cause::sequence, Confidence::certain, {}, rewired.describe() + view);
+  rewired_.emplace(i, std::move(rewired));
   return true;
+}
+
+std::uint32_t InputSearch::first_alike(std::uint32_t rewired) const {
+  const Rewired& last = rewired_.at(rewired);
+  for (const auto& [i, first] : rewired_)
+    if (first.maker == last.maker && first.golden_maker == last.golden_maker) return i;
+  return rewired;
+}
+
+// "; before it, Default/slice-op1 has other arguments: ..."; empty if no view has.
+std::string InputSearch::describe_view(std::uint32_t i) const {
+  const std::string_view view = suspects_.view_before(i);
+  return view.empty() ? std::string() : "; before it, " + std::string(view);
 }
 
 // If only golden has it, which says nothing.
@@ -148,7 +165,8 @@ bool InputSearch::may_be_unseen(const dump::OperatorRun& producer) const {
 
 // If actual lacks the operator that made what the operator `i` of golden reads.
 bool InputSearch::blame_single(std::uint32_t i, const dump::OperatorRun& producer) {
-  const auto single = find_single(producer);
+  auto single = find_single(producer);
+  if (single && is_copy(suspects_[*single].run().type)) single = find_copied(*single);
   if (single)
     findings_.add(
         *single, Cause::sequence, Confidence::certain, {},
@@ -161,6 +179,16 @@ std::optional<std::uint32_t> InputSearch::find_single(const dump::OperatorRun& r
   for (const std::uint32_t i : singles_)
     if (const auto& golden = suspects_[i].golden; golden && are_one(*golden, run)) return i;
   return std::nullopt;
+}
+
+// Of a copy that only golden has: the operator that made what it copies, if only golden has that, too.
+std::uint32_t InputSearch::find_copied(std::uint32_t copy) const {
+  for (const SlotComparison& slot : suspects_[copy].slots) {
+    if (compare::side_of(slot) != model::Side::input || slot.golden == nullptr) continue;
+    const auto made = find_producer(golden_, *suspects_[copy].golden, elements_of(*slot.golden));
+    if (const auto single = made ? find_single(*made) : std::nullopt) return *single;
+  }
+  return copy;
 }
 
 void InputSearch::note_outputs(std::uint32_t i) {

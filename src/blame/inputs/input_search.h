@@ -42,8 +42,16 @@ class InputSearch {
   const std::vector<std::uint32_t>& singles() const { return singles_; }
   // Of singles of actual, the first that made what an operator of both runs reads, which differs by much.
   std::optional<std::uint32_t> feeder() const { return feeder_; }
-  // That read what another operator made, with a text.
-  const std::map<std::uint32_t, std::string>& rewired() const { return rewired_; }
+  // An operator that reads what another one made than in golden.
+  struct Rewired {
+    std::string slot, maker, golden_maker;
+    std::string describe() const {
+      return "given what " + maker + " made as " + slot + ", in golden what " + golden_maker + " made";
+    }
+  };
+  const std::map<std::uint32_t, Rewired>& rewired() const { return rewired_; }
+  // The first one that reads of these two: a backward pass reads what its forward operators read.
+  std::uint32_t first_alike(std::uint32_t rewired) const;
 
  private:
   using Elements = std::vector<std::uint64_t>;
@@ -54,14 +62,16 @@ class InputSearch {
                    const Elements& actual, const std::optional<dump::OperatorRun>& maker);
   bool comes_after_a_gap(const compare::OperatorComparison& reader) const;
   void blame_shape(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
-                   const Elements& actual);
+                   const Elements& actual, const std::optional<dump::OperatorRun>& maker);
   void note_later_maker(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
                         std::uint32_t producer);
   bool note_other_maker(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
                         const dump::OperatorRun& maker);
   bool may_be_unseen(const dump::OperatorRun& producer) const;
   bool blame_single(std::uint32_t i, const dump::OperatorRun& producer);
+  std::string describe_view(std::uint32_t i) const;
   std::optional<std::uint32_t> find_single(const dump::OperatorRun& run) const;
+  std::uint32_t find_copied(std::uint32_t copy) const;
 
   const dump::Runs &golden_, &actual_;
   const Suspects& suspects_;
@@ -73,7 +83,7 @@ class InputSearch {
   std::set<std::uint32_t> read_;
   std::vector<std::uint32_t> singles_;
   std::optional<std::uint32_t> feeder_;
-  std::map<std::uint32_t, std::string> rewired_;
+  std::map<std::uint32_t, Rewired> rewired_;
 };
 
 }  // namespace opdump::blame

@@ -29,7 +29,7 @@ std::optional<std::size_t> find_displaced(const dump::Runs& runs, const dump::Op
   const ElementSet differing(others.begin(), others.end()), of_actual(actual.begin(), actual.end());
   std::uint64_t left = kMostElements;
   return compare::find_last_output(runs, *place, [&](const dump::Slot& slot) {
-    const std::uint64_t count = model::element_count(*slot.shape).value_or(0);
+    const std::uint64_t count = compare::element_count_of(slot);
     if (count < kFewElements || count > golden.size() || count > left) return false;
     left -= count;
     const auto elements = compare::elements_of(slot);
@@ -48,14 +48,14 @@ std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dum
   if (!place) return std::nullopt;
   const compare::Fingerprint wanted = compare::fingerprint_of(elements);
   auto found = compare::find_last_output(runs, *place, [&](const dump::Slot& slot) {
-    return model::element_count(*slot.shape) == elements.size() && compare::fingerprint_of(slot) == wanted;
+    return compare::element_count_of(slot) == elements.size() && compare::fingerprint_of(slot) == wanted;
   });
   if (!found) {
     std::unordered_set<std::uint64_t> samples;
     for (const std::size_t i : compare::sample_places(elements.size())) samples.insert(elements[i]);
     std::uint64_t left = kMostElements;
     found = compare::find_last_output(runs, *place, [&](const dump::Slot& slot) {
-      const std::uint64_t count = model::element_count(*slot.shape).value_or(0);
+      const std::uint64_t count = compare::element_count_of(slot);
       if (count <= elements.size() || count > left) return false;
       left -= count;
       return compare::has_most(slot, samples);

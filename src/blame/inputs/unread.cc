@@ -49,7 +49,7 @@ bool is_read_in_part(const dump::Runs& runs, std::size_t maker, const SlotCompar
        ++i)
     for (const dump::Slot& slot : runs.slots(i)) {
       if (slot.side != model::Side::input || !slot.shape || slot.dtype != output.actual->dtype) continue;
-      const std::uint64_t count = model::element_count(*slot.shape).value_or(0);
+      const std::uint64_t count = compare::element_count_of(slot);
       if (count < kFew || count >= actual.size()) continue;
       const auto elements = compare::elements_of(slot);
       if (!elements.empty() &&

@@ -27,8 +27,9 @@ std::optional<std::size_t> find_producer(const dump::Runs& runs, std::size_t rea
   if (!wanted) return std::nullopt;
   std::uint64_t left = kMostBytes;
   return find_last_output(runs, reader, [&](const dump::Slot& slot) {
-    if (slot.dtype != tensor.dtype || model::element_count(*slot.shape) != wanted->count) return false;
-    const std::uint64_t bytes = wanted->count * model::dtype_info(slot.dtype).bits / 8;
+    if (slot.dtype != tensor.dtype || element_count_of(slot) != wanted->count) return false;
+    const std::uint64_t bytes =
+        model::element_count(*slot.shape).value_or(0) * model::dtype_info(slot.dtype).bits / 8;
     if (bytes > left) return false;
     left -= bytes;
     return fingerprint_of(slot) == wanted;
