@@ -96,7 +96,8 @@ struct OperatorComparison {
   // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
   // which is no fault of an operator.
   bool is_alone = false;
-  // "eps is 1e-05 in golden and 0.001 in actual"; empty if no argument differs or its outputs do not.
+  // "eps is 1e-05 in golden and 0.001 in actual"; empty if no argument differs or neither inputs nor outputs
+  // do.
   std::string cause;
   PairedBy paired_by = PairedBy::none;
   float confidence = 1;    // that the two are the same operator

@@ -58,7 +58,7 @@ std::string why(const OperatorComparison& op) {
       return inputs_that_differ(op) + (op.cause.empty() ? "" : ": " + op.cause) + ", " +
              output_difference(op);
     case Verdict::input_differs:
-      return "inputs differ, outputs match";
+      return (op.cause.empty() ? "inputs differ" : op.cause) + ", outputs match";
     case Verdict::missing:
       return op.cause.empty() ? "only in golden" : op.cause;
     case Verdict::extra:

@@ -133,6 +133,10 @@ std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComp
            : index == 1 ? times(window, product(op, 0, 1))
                         : sum(op, 0, elements_of(output), false);
   }
+  // Their means; a batch norm's running one moves with it.
+  const bool has_mean = index == 1 || (index == 3 && type == "native_batch_norm");
+  if (has_mean && is_one_of(type, {"native_layer_norm", "native_group_norm", "native_batch_norm"}))
+    return sum(op, 0, elements_of(output), true);
   const bool is_norm = is_one_of(
       type, {"native_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward"});
   return is_norm && index > 0 ? sum(op, 0, elements_of(output), false) : std::nullopt;

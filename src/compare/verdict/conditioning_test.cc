@@ -55,6 +55,10 @@ TEST(Conditioning, TermsOfSums) {
   EXPECT_NEAR(norm_of_terms(sum.op, sum.op.slots[1]).value_or(0), 15, 1e-6);
   const Measured mean("mean", {{kIn, {25, 4}, 3, 1e-9}, {kOut, {4}, 1, 1e-9}});
   EXPECT_NEAR(norm_of_terms(mean.op, mean.op.slots[1]).value_or(0), 0.6, 1e-6);
+  const Measured norm("native_layer_norm",
+                      {{kIn, {25, 4}, 3, 1e-9}, {kOut, {25, 4}, 1, 1e-9}, {kOut, {25, 1}, 1, 1e-9}});
+  EXPECT_FALSE(norm_of_terms(norm.op, norm.op.slots[1]));
+  EXPECT_NEAR(norm_of_terms(norm.op, norm.op.slots[2]).value_or(0), 1.5, 1e-6);
   const Measured window(
       "convolution",
       {{kIn, {1, 2, 9, 9}, 3, 1e-9}, {kIn, {4, 2, 3, 3}, 5, 1e-9}, {kOut, {1, 4, 7, 7}, 1, 1e-9}});

@@ -239,15 +239,16 @@ void Judge::judge(OperatorComparison& op) {
 
 // An argument or a constant that differs explains an output if no other input differs.
 void Judge::find_cause(OperatorComparison& op) const {
-  if (!has_bad_output(op.verdict)) return;
+  const bool only_reads = op.verdict == Verdict::input_differs;
+  if (!has_bad_output(op.verdict) && !only_reads) return;
   const auto difference = find_difference(op);
   if (!difference) return;
-  op.cause = difference->text;
   const bool has_other = std::ranges::any_of(op.slots, [&](const SlotComparison& slot) {
     return side_of(slot) == model::Side::input && is_difference(slot.verdict) &&
            !difference->constants.contains(slot.golden->index);
   });
-  if (has_other) return;
+  if (!has_other || !only_reads) op.cause = difference->text;
+  if (has_other || only_reads) return;
   for (SlotComparison& slot : op.slots)
     if (slot.verdict == op.verdict) slot.verdict = Verdict::argument_differs;
   op.verdict = Verdict::argument_differs;
