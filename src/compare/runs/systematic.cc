@@ -56,6 +56,12 @@ std::string_view module_of(std::string_view name) {
   return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
 }
 
+// How many outputs have the same type in both runs, and how many another one.
+struct TypeCounts {
+  std::uint64_t equal = 0, other = 0;
+  void add(bool are_equal) { ++(are_equal ? equal : other); }
+};
+
 // Calls `take` with the module and those around it, outermost first.
 void for_each_module(std::string_view module, const std::function<bool(std::string_view)>& take) {
   for (std::size_t end = module.find('/');; end = module.find('/', end + 1)) {
@@ -127,7 +133,8 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
   SystematicDifferences found;
   Batches batches;
   AbsentModules of_golden(golden, actual), of_actual(actual, golden);
-  std::uint64_t outputs = 0, equal = 0, other = 0, named = 0, unnamed = 0;
+  std::uint64_t outputs = 0, named = 0, unnamed = 0;
+  TypeCounts all, within;  // of operators within modules
   const bool has_state = golden.have_call_state() || actual.have_call_state();
   std::map<std::string, std::uint64_t> autocast;  // how many operators it differs in, by how
   for (const OperatorPair& pair : pairs) {
@@ -145,7 +152,10 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
       ++outputs;
       note_batch(*g, *a, batches);
       if (!model::is_floating(g->dtype) || !model::is_floating(a->dtype)) continue;
-      ++(g->dtype == a->dtype ? equal : other);
+      all.add(g->dtype == a->dtype);
+      const auto run = golden.without_slots(pair.golden);
+      if (run.op != nullptr && module_of(run.op->name).find('/') != std::string_view::npos)
+        within.add(g->dtype == a->dtype);
       if (g->dtype != a->dtype) ++found.types[{g->dtype, a->dtype}];
     } else if (!pair.is_alone && pair.fusion == Fusion::none) {
       if (is_golden && !unfinished.excuses_actual(golden.without_slots(pair.golden)))
@@ -154,7 +164,9 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
         of_actual.add(pair.actual);
     }
   }
-  found.are_types_usual = other > equal;
+  // A program makes its weights outside of the modules, and often casts them later.
+  const TypeCounts& types = within.equal + within.other > 0 ? within : all;
+  found.are_types_usual = types.other > types.equal;
   for (const auto& [types, count] : found.types)
     found.notes.push_back("golden is " + std::string(model::dtype_info(types.first).name) + " and actual " +
                           std::string(model::dtype_info(types.second).name) + " in " +
