@@ -77,6 +77,7 @@ Json finding_json(const Finding& finding) {
   if (!finding.slot.empty()) json["slot"] = finding.slot;
   json["why"] = finding.why;
   if (!finding.later_steps.empty()) json["later_steps"] = finding.later_steps;
+  if (!finding.others.empty()) json["others"] = finding.others;
   if (finding.removes) json["removes"] = number(*finding.removes);
   if (finding.error) json["error"] = error_json(*finding.error);
   return json;
@@ -95,6 +96,10 @@ std::string describe_culprit(const Finding& finding) {
   if (!finding.later_steps.empty())
     text += "  the same in " + std::string(finding.later_steps.size() == 1 ? "step " : "steps ") +
             compare::format_ranges(finding.later_steps) + "\n";
+  if (!finding.others.empty())
+    text += "  the same in " + compare::one_line(finding.others.front()) +
+            (finding.others.size() > 1 ? " and " + std::to_string(finding.others.size() - 1) + " more" : "") +
+            "\n";
   if (finding.removes) text += describe_removal("it", *finding.removes);
   return text;
 }

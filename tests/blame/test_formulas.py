@@ -93,3 +93,19 @@ def test_a_conjugated_view_is_recorded_as_it_is(pair):
     recorded = [np.load(file) for file in sorted((pair.directory / "golden").rglob("*.npy"))]
     for name in ("a", "b"):
         assert any(array.shape == values[name].shape and array.tobytes() == values[name].tobytes() for array in recorded), name
+
+
+MODULES = """
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(*(layer for _ in range(3) for layer in (torch.nn.Linear(16, 16), torch.nn.LayerNorm(16, eps={}), torch.nn.Tanh())))
+net(torch.randn(4, 16)).square().mean().backward()
+"""
+
+
+def test_a_number_that_all_modules_get_is_one_culprit(pair):
+    found = pair.blame(pair.record("golden", MODULES.format(1e-5)), pair.record("actual", MODULES.format(1e-2)), 1)["findings"]
+    certain = [(f["operator"], f["others"]) for f in found if f["confidence"] == "certain"]
+    name = "Default/{}-LayerNorm/native_layer_norm-op0".format
+    assert certain == [(name(1), [name(4), name(7)])]
+    assert f"  the same in {name(4)} and 1 more" in pair.run("blame", "golden", "actual").stdout.splitlines()

@@ -25,31 +25,47 @@ using compare::OperatorComparison;
 constexpr std::size_t kMaxCulprits = 8;  // that are taken away
 constexpr std::size_t kMaxFurther = 32;  // operators that are run again after the first culprit
 
-std::string subject_of(const Finding& finding) {
-  const std::string name = compare::operator_name(finding.op.run());
-  if (finding.cause != Cause::argument) return name;
-  const std::string_view forward = model::without_gradients(name);
-  return std::string(forward.substr(0, forward.rfind('/'))) + ": " + finding.why;
+std::string forward_module_of(const dump::OperatorRun& run) {
+  return std::string(model::without_gradients(compare::module_of(run)));
 }
 
-// Certain findings become one if they are about one operator and have one cause; those about an argument,
-// also if the operator is in the backward pass of the other.
+// What findings have in common that are one. About an argument: the module, as the operator may be in the
+// backward pass of the other; or the type, as a number of the program reaches all modules of a kind.
+std::vector<std::string> subjects_of(const Finding& finding) {
+  const dump::OperatorRun& run = finding.op.run();
+  if (finding.cause != Cause::argument) return {compare::operator_name(run)};
+  return {forward_module_of(run) + ": " + finding.why, run.type + ": " + finding.why};
+}
+
+void merge(Finding& first, const Finding& other) {
+  const dump::OperatorRun &run = first.op.run(), &of_other = other.op.run();
+  first.executions.push_back(other.executions.front());
+  if (of_other.step != run.step) first.later_steps.insert(of_other.step);
+  if (forward_module_of(of_other) == forward_module_of(run)) return;
+  std::string name = compare::operator_name(of_other);
+  if (std::ranges::find(first.others, name) == first.others.end()) first.others.push_back(std::move(name));
+}
+
+// Certain findings of one rank become one if they have a cause and a subject in common.
 void merge_findings(std::vector<Finding>& findings) {
   std::map<std::tuple<std::string, std::uint32_t, Cause>, std::size_t> known;
   std::vector<Finding> merged;
   for (Finding& finding : findings) {
-    const dump::OperatorRun& run = finding.op.run();
-    if (finding.confidence == Confidence::certain) {
-      const auto [same, is_new] =
-          known.try_emplace({subject_of(finding), run.rank, finding.cause}, merged.size());
-      if (!is_new) {
-        Finding& first = merged[same->second];
-        first.executions.push_back(finding.executions.front());
-        if (run.step != first.op.run().step) first.later_steps.insert(run.step);
-        continue;
-      }
+    if (finding.confidence != Confidence::certain) {
+      merged.push_back(std::move(finding));
+      continue;
     }
-    merged.push_back(std::move(finding));
+    std::optional<std::size_t> same;
+    std::vector<std::tuple<std::string, std::uint32_t, Cause>> keys;
+    for (std::string& subject : subjects_of(finding)) {
+      keys.emplace_back(std::move(subject), finding.op.run().rank, finding.cause);
+      if (const auto found = known.find(keys.back()); !same && found != known.end()) same = found->second;
+    }
+    for (auto& key : keys) known.try_emplace(std::move(key), same.value_or(merged.size()));
+    if (same)
+      merge(merged[*same], finding);
+    else
+      merged.push_back(std::move(finding));
   }
   findings = std::move(merged);
 }
