@@ -343,6 +343,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/gains/singles.cc
   compare/gains/usual_gains.cc
   compare/key_slots.cc
+  compare/make_operator.cc
   compare/measure/measure.cc
   compare/measure/measure_pair.cc
   compare/measure/packed_result.cc
@@ -381,6 +382,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/sharded/shard_layout.cc
   compare/sharded/shard_rules.cc
   compare/sharded/shard_statistics.cc
+  compare/unfinished.cc
   compare/verdict/arguments.cc
   compare/verdict/conditioning.cc
   compare/verdict/recompute.cc

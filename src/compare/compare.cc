@@ -12,12 +12,12 @@
 #include "compare/gains/gain_judge.h"
 #include "compare/gains/singles.h"
 #include "compare/key_slots.h"
+#include "compare/make_operator.h"
 #include "compare/measure/measure.h"
 #include "compare/measure/share.h"
 #include "compare/measure/tasks.h"
 #include "compare/names.h"
 #include "compare/open_questions.h"
-#include "compare/pairing/pair_slots.h"
 #include "compare/pairing/pairing.h"
 #include "compare/runs/collectives.h"
 #include "compare/runs/environment.h"
@@ -33,9 +33,9 @@
 #include "compare/runs/systematic.h"
 #include "compare/runs/views.h"
 #include "compare/sharded/pair_shards.h"
+#include "compare/unfinished.h"
 #include "compare/verdict/arguments.h"
 #include "compare/verdict/verdict.h"
-#include "opdump/opdump.h"
 
 namespace opdump::compare {
 namespace {
@@ -44,161 +44,9 @@ namespace {
 constexpr std::size_t kOperatorsAtOnce = 4096;
 constexpr std::uint64_t kSlotsAtOnce = 1 << 15;
 
-// A collective that torch runs without an operator: what it gives is in the dump where an operator reads it.
-bool is_unseen_collective(const dump::Loss& loss) { return loss.reason == OPDUMP_UNSEEN_COLLECTIVE; }
-
-// Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`, the step in which the
-// program was stopped to `cut`. Of ranks that hold shards, collectives are left out anyway.
-void add_incomplete(std::string_view side, const dump::DumpSet& dump, bool is_sharded,
-                    std::set<std::uint32_t>& unfinished, std::map<std::uint32_t, std::int64_t>& cut,
-                    std::vector<std::string>& reasons) {
-  const std::string name(side);
-  for (const auto& [rank, status] : dump.statuses()) {
-    const std::string where = name + " rank " + std::to_string(rank) + ": ";
-    if (status.cut_step >= 0) {
-      cut.emplace(rank, status.cut_step);
-      reasons.push_back(where + "the program was interrupted in step " + std::to_string(status.cut_step));
-    }
-    if (status.state == "complete") continue;
-    if (is_sharded && !status.losses.empty() && std::ranges::all_of(status.losses, is_unseen_collective))
-      continue;
-    unfinished.insert(rank);
-    if (status.state == "recording") {
-      reasons.push_back(where + "the recording is unfinished: it was interrupted or is still running");
-      continue;
-    }
-    if (status.losses.empty()) reasons.push_back(where + "the recording is " + status.state);
-    for (const dump::Loss& loss : status.losses)
-      if (!is_sharded || !is_unseen_collective(loss))
-        reasons.push_back(where + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")" +
-                          (loss.first.empty() ? "" : ", the first at " + loss.first));
-  }
-  for (const dump::Problem& problem : dump.problems())
-    reasons.push_back(name + ": " + problem.path.string() + ": " + problem.what);
-}
-
-// A single rank is compared with a single rank, whatever their numbers.
-void join_single_ranks(const dump::DumpSet& golden, const dump::DumpSet& actual, Unfinished& unfinished) {
-  if (golden.statuses().size() != 1 || actual.statuses().size() != 1) return;
-  const std::uint32_t g = golden.statuses().begin()->first, a = actual.statuses().begin()->first;
-  if (unfinished.golden.contains(g)) unfinished.golden.insert(a);
-  if (unfinished.actual.contains(a)) unfinished.actual.insert(g);
-  if (unfinished.golden_cut.contains(g)) unfinished.golden_cut.emplace(a, unfinished.golden_cut[g]);
-  if (unfinished.actual_cut.contains(a)) unfinished.actual_cut.emplace(g, unfinished.actual_cut[a]);
-}
-
-// Where absence proves nothing, with the reasons.
-Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual, bool is_sharded,
-                           std::vector<std::string>& reasons) {
-  Unfinished unfinished;
-  add_incomplete("golden", golden, is_sharded, unfinished.golden, unfinished.golden_cut, reasons);
-  add_incomplete("actual", actual, is_sharded, unfinished.actual, unfinished.actual_cut, reasons);
-  join_single_ranks(golden, actual, unfinished);
-  unfinished.golden_is_silent = !golden.runs().have_operators();
-  unfinished.actual_is_silent = !actual.runs().have_operators();
-  return unfinished;
-}
-
-// What a log of DebugMode has behind the last step of an optimizer.
-void add_tails_of_log(const dump::Runs& runs, Tails& tails) {
-  std::map<std::uint32_t, std::int64_t> last_updates;  // by rank, the last step with an optimizer
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const dump::OperatorRun run = runs.without_slots(i);
-    if (run.op != nullptr && run.op->phase == model::Phase::optimizer) last_updates[run.rank] = run.step;
-  }
-  for (const auto& [rank, step] : last_updates) tails.emplace(rank, step + 1);
-}
-
-Tails find_tails(const dump::DumpSet& dump) {
-  Tails tails;
-  for (const auto& [rank, status] : dump.statuses()) tails.emplace(rank, status.tail_step);
-  if (!dump.runs().have_full_scopes()) add_tails_of_log(dump.runs(), tails);
-  return tails;
-}
-
 std::uint64_t stored_bytes(const SlotComparison& slot) {
   return (slot.golden != nullptr ? slot.golden->stored_bytes() : 0) +
          (slot.actual != nullptr ? slot.actual->stored_bytes() : 0);
-}
-
-bool have_argument_names(const dump::OperatorRun& run) {
-  return std::ranges::any_of(run.slots, [](const dump::Slot& slot) { return !slot.argument.empty(); });
-}
-
-std::string explain_left_out(Fusion fusion) {
-  switch (fusion) {
-    case Fusion::fused:
-      return "only the outputs of the last of several fused operators are compared";
-    case Fusion::part:
-      return "part of a fused operator";
-    case Fusion::added:
-      return "added by the engine";
-    case Fusion::unlogged:
-      return "outside of what the log covers";
-    case Fusion::moves:
-      return "only moves data";
-    case Fusion::makes:
-      return "makes constants, shapes or random numbers";
-    case Fusion::foreign:
-      return "the other framework has no operator that computes the same";
-    case Fusion::quantises:
-      return "quantises";
-    case Fusion::quantised:
-      return "a dequantisation stands for it";
-    case Fusion::collective:
-      return "a collective";
-    case Fusion::undivided:
-      return "the other run has no operator that computes the same";
-    case Fusion::folded:
-    case Fusion::none:
-      break;
-  }
-  return {};
-}
-
-// What two runs are to each other, beside dumps of the same operators.
-struct RunRelation {
-  bool is_across = false;
-  const ShardedRuns* sharded = nullptr;        // may be null
-  const Quantisation* quantisation = nullptr;  // may be null
-};
-
-// All slots of a pair, none of them measured.
-OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
-                                 const dump::DumpSet& actual, const RunRelation& relation) {
-  const auto& [is_across, sharded, quantisation] = relation;
-  static const dump::OperatorRun kNothing;
-  OperatorComparison op;
-  op.is_alone = pair.is_alone;
-  op.paired_by = pair.paired_by;
-  op.confidence = pair.confidence;
-  op.is_across = is_across;
-  op.lacks_slots = !golden.runs().have_full_scopes() || !actual.runs().have_full_scopes();
-  op.left_out = explain_left_out(pair.fusion);
-  if (pair.golden != OperatorPair::kNone)
-    op.golden =
-        std::make_shared<const dump::OperatorRun>(join_runs(golden.runs(), pair.golden_first, pair.golden));
-  if (pair.actual != OperatorPair::kNone)
-    op.actual =
-        std::make_shared<const dump::OperatorRun>(join_runs(actual.runs(), pair.actual_first, pair.actual));
-  const dump::OperatorRun& in_golden = op.golden != nullptr ? *op.golden : kNothing;
-  const dump::OperatorRun& in_actual = op.actual != nullptr ? *op.actual : kNothing;
-  const bool by_name = have_argument_names(in_golden) && have_argument_names(in_actual);
-  const bool has_partner = op.golden != nullptr && op.actual != nullptr;
-  const bool by_shards = sharded != nullptr && has_partner && in_golden.type != in_actual.type;
-  const std::vector<SlotPair> pairs =
-      (is_across && has_partner) ? pair_slots_across(in_golden, in_actual, pair.fusion == Fusion::folded)
-      : by_shards                ? sharded->pair_slots(in_golden, in_actual)
-                                 : pair_slots(in_golden, in_actual, by_name);
-  for (const SlotPair& slots : pairs) {
-    SlotComparison& slot = op.slots.emplace_back();
-    slot.any_layout = is_across || is_rewritten_by_engine(op.golden.get(), op.actual.get());
-    slot.golden = slots.golden;
-    slot.actual = slots.actual;
-  }
-  if (sharded != nullptr) sharded->add_ranks(op, pair);
-  if (quantisation != nullptr) quantisation->add_steps(op);
-  return op;
 }
 
 // Compares the operators of a pairing in their order.

@@ -1,0 +1,19 @@
+// Which parts of a program a dump lacks, and which belong to no step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compare/pairing/frame.h"
+#include "compare/verdict/verdict.h"
+#include "dump/read/dump_set.h"
+
+namespace opdump::compare {
+
+// Where absence proves nothing; adds the reasons.
+Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual, bool is_sharded,
+                           std::vector<std::string>& reasons);
+
+Tails find_tails(const dump::DumpSet& dump);
+
+}  // namespace opdump::compare
