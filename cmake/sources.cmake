@@ -385,6 +385,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/unfinished.cc
   compare/verdict/arguments.cc
   compare/verdict/conditioning.cc
+  compare/verdict/dropouts.cc
   compare/verdict/recompute.cc
   compare/verdict/rounding.cc
   compare/verdict/verdict.cc

@@ -128,7 +128,7 @@ std::unique_ptr<at::ObserverContext> on_backward_start(const at::RecordFunction&
   mark->is_generated = has_generated_code && std::strstr(node.name(), "CompiledFunctionBackward");
   if (mark->is_generated) {
     if (o->is_active())
-      o->guarded([&] { opdump_report_unseen(o->session(), "backward pass of compiled code", kOpaque); });
+      o->guarded([&] { opdump_report_unseen(o->session(), OPDUMP_UNSEEN_BACKWARD, kOpaque); });
     opdump_torch_enter_generated();
   }
   return mark;

@@ -456,6 +456,9 @@ OPDUMP_API void opdump_describe_run(opdump_session* session, const char* name, c
  * where an operator reads them, so that ranks that hold parts of a tensor can be compared without it. */
 #define OPDUMP_UNSEEN_COLLECTIVE "torch runs it without an operator"
 
+/* A `what` that it knows: the gradients are in the dump where an operator reads them. */
+#define OPDUMP_UNSEEN_BACKWARD "backward pass of compiled code"
+
 /* Reports that something ran unobserved ("torch.compile graph"): recorded as a loss, logged once. */
 OPDUMP_API void opdump_report_unseen(opdump_session* session, const char* what, const char* reason);
 

@@ -27,6 +27,7 @@
 #include "compare/names.h"
 #include "compare/runs/environment.h"
 #include "compare/sharded/pair_shards.h"
+#include "compare/unfinished.h"
 #include "compare/verdict/arguments.h"
 
 namespace opdump::blame {
@@ -48,7 +49,9 @@ class Walk {
         options_(options),
         gains_(!compare::describe_environments(golden, actual)),
         findings_(suspects_, answer_),
-        inputs_(golden.runs(), actual.runs(), options.compare.threads, suspects_, findings_) {}
+        inputs_(golden.runs(), actual.runs(), options.compare.threads,
+                compare::lacks_backward_of_regions(golden) || compare::lacks_backward_of_regions(actual),
+                suspects_, findings_) {}
 
   Result<BlameAnswer> walk(compare::Comparison& comparison) {
     OPDUMP_TRY(comparison, suspects_.collect(golden_, actual_, options_.compare, gains_));
@@ -287,9 +290,16 @@ class Walk {
     if (const auto& first = comparison.first_bad)
       if (const auto place = leave_out_sizes(suspects_.all(), *first, answer_))
         findings_.add(*place, Cause::sequence, Confidence::suspect, {}, first->cause);
-    if (const auto& region = comparison.random_region)
-      if (const auto place = leave_out_followers(suspects_.all(), *region, "other random numbers", answer_))
-        findings_.add(*place, Cause::random, Confidence::suspect, "output.0", region->cause);
+    if (const auto& dropout = comparison.other_dropout)
+      if (const auto place = leave_out_followers(suspects_.all(), *dropout, "the other dropout", answer_))
+        findings_.add(*place, Cause::argument, Confidence::certain, {}, dropout->cause);
+    if (const auto& region = comparison.wrong_region) {
+      const bool is_random = compare::has_own_random_numbers(region->run().form.get());
+      if (const auto place = leave_out_followers(
+              suspects_.all(), *region, is_random ? "other random numbers" : "a compiled region", answer_))
+        findings_.add(*place, is_random ? Cause::random : Cause::sequence, Confidence::suspect, "output.0",
+                      region->cause);
+    }
     if (blame_sequence(suspects_, inputs_, comparison, findings_) == Singles::harmless && !gains_.applies())
       answer_.notes.push_back(counted(inputs_.singles().size(), "operator") +
                               (inputs_.singles().size() == 1 ? " is" : " are") +

@@ -63,6 +63,8 @@ TEST(Request, SaysWhatTheDumpLacks) {
   dump::OperatorRun run = make_run();
   run.form = nullptr;
   EXPECT_EQ(reason(run), "only recordings of PyTorch and ONNX name the functions to run");
+  run.type = "compiled_0_0";
+  EXPECT_EQ(reason(run), "the code of a compiled region is not in the dump");
   run = make_run();
   run.slots[0].file.clear();
   EXPECT_EQ(reason(run), "the dump has only statistics of its tensors");

@@ -35,6 +35,7 @@
 #include "compare/sharded/pair_shards.h"
 #include "compare/unfinished.h"
 #include "compare/verdict/arguments.h"
+#include "compare/verdict/dropouts.h"
 #include "compare/verdict/verdict.h"
 
 namespace opdump::compare {
@@ -89,15 +90,16 @@ class Comparer {
       if (options_.progress && total_ > 0) options_.progress(done_, total_);
     }
     if (!settle_pairs()) settle_singles();
-    note_wrong_region();
+    look_at_regions();
     std::ranges::move(unfinished_reasons_, std::back_inserter(comparison_.incomplete));
     questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
     judge_.conclude(comparison_);
     look_for_other_view();
     look_for_one_sided_backward();
+    look_for_other_dropout();
     explain_first_bad();
-    look_for_random_region();
+    look_for_wrong_region();
     note_small_error();
     return std::move(comparison_);
   }
@@ -245,6 +247,20 @@ class Comparer {
     comparison_.one_sided_backward = std::move(op);
   }
 
+  // The other run has another operator for it, which hides the argument.
+  void look_for_other_dropout() {
+    if (!comparison_.first_bad || relation_.is_across || relation_.sharded != nullptr) return;
+    const auto dropout = find_other_dropout(golden_.runs(), actual_.runs(), pairs_);
+    auto op = dropout ? make_single(dropout->place) : std::nullopt;
+    if (!op) return;
+    op->cause = dropout->text;
+    const OperatorComparison& first = *comparison_.first_bad;
+    const bool is_part = (first.verdict == Verdict::missing || first.verdict == Verdict::extra) &&
+                         RewrittenModules::are_together(first.run(), op->run());
+    if (is_part || place_of(first) >= dropout->place) set_first_bad(*op);
+    comparison_.other_dropout = std::move(op);
+  }
+
   void explain_first_bad() {
     if (!comparison_.first_bad || relation_.sharded != nullptr) return;
     OperatorComparison& op = *comparison_.first_bad;
@@ -313,28 +329,67 @@ class Comparer {
           "again");
   }
 
-  // No kernel need be wrong.
-  void look_for_random_region() {
-    if (!wrong_region_ || !comparison_.first_bad || place_of(*comparison_.first_bad) < *wrong_region_) return;
-    OperatorComparison op = make_operator(pairs_[*wrong_region_], golden_, actual_, relation_);
-    if (!has_own_random_numbers(op.actual->form.get())) return;
-    op.verdict = Verdict::extra;
-    op.cause =
-        "generated code makes other random numbers than eager operators: to compare, record it again with "
-        "torch._inductor.config.fallback_random = True";
-    set_first_bad(op);
-    comparison_.random_region = std::move(op);
+  void look_at_regions() {
+    regions_ = compare_regions(golden_, actual_, pairs_);
+    note_backward_of_regions();
+    if (!regions_.wrong) {
+      note_equal_regions(regions_.golden.size(), "golden", "actual");
+      note_equal_regions(regions_.actual.size(), "actual", "golden");
+      return;
+    }
+    const OperatorComparison op = make_region(*regions_.wrong);
+    const std::string source = op.run().op != nullptr ? model::format_source(*op.run().op) : "";
+    comparison_.notes.push_back(operator_name(op.run()) + (source.empty() ? "" : " at " + source) +
+                                " is the first " + describe_region(*regions_.wrong));
   }
 
-  void note_wrong_region() {
-    wrong_region_ = find_wrong_region(golden_, actual_, pairs_);
-    if (!wrong_region_) return;
-    const dump::OperatorRun run = actual_.runs().without_slots(pairs_[*wrong_region_].actual);
-    const bool has_line = run.op && !run.op->source_file.empty();
-    comparison_.notes.push_back(
-        (run.op ? run.op->name : run.name) +
-        (has_line ? " at " + run.op->source_file + ":" + std::to_string(run.op->source_line) : "") +
-        " is the first compiled region with a result that golden lacks");
+  void note_equal_regions(std::size_t count, std::string_view side, std::string_view other) {
+    if (count > 0)
+      comparison_.notes.push_back(
+          std::string(other) + " has the results of " +
+          (count == 1 ? "the compiled region" : "all " + counted(count, "compiled region")) + " of " +
+          std::string(side));
+  }
+
+  // A loss, but none that leaves a result open.
+  void note_backward_of_regions() {
+    const bool of_golden = lacks_backward_of_regions(golden_), of_actual = lacks_backward_of_regions(actual_);
+    if (of_golden || of_actual)
+      comparison_.notes.push_back("the backward pass of compiled regions is not recorded in " +
+                                  std::string(!of_actual   ? "golden"
+                                              : !of_golden ? "actual"
+                                                           : "golden and actual") +
+                                  ": of it, gradients that operators read are compared");
+  }
+
+  // As an operator that the other run lacks.
+  OperatorComparison make_region(const Regions::Wrong& region) const {
+    OperatorPair pair = pairs_[region.place];
+    (region.is_golden ? pair.actual : pair.golden) = OperatorPair::kNone;
+    return make_operator(pair, golden_, actual_, relation_);
+  }
+
+  static std::string describe_region(const Regions::Wrong& region) {
+    return std::string("compiled region with a result that ") + (region.is_golden ? "actual" : "golden") +
+           " lacks";
+  }
+
+  void look_for_wrong_region() {
+    const auto& wrong = regions_.wrong;
+    if (!wrong || !comparison_.first_bad || place_of(*comparison_.first_bad) < wrong->place) return;
+    OperatorComparison op = make_region(*wrong);
+    const Verdict verdict = comparison_.first_bad->verdict;
+    if (has_own_random_numbers(op.run().form.get()))  // no kernel need be wrong
+      op.cause =
+          "generated code makes other random numbers than eager operators: to compare, record it again with "
+          "torch._inductor.config.fallback_random = True";
+    else if (verdict == Verdict::own_error || verdict == Verdict::argument_differs)
+      return;
+    else
+      op.cause = "a " + describe_region(*wrong);
+    op.verdict = wrong->is_golden ? Verdict::missing : Verdict::extra;
+    set_first_bad(op);
+    comparison_.wrong_region = std::move(op);
   }
 
   Result<> compare_batch(const Batch& batch) {
@@ -356,7 +411,7 @@ class Comparer {
   RunRelation relation_;
   const CompareOptions& options_;
   Comparison comparison_;
-  std::optional<std::size_t> wrong_region_;  // in pairs_
+  Regions regions_;
   std::vector<std::string> unfinished_reasons_;
   Unfinished unfinished_;
   bool has_other_environment_ = false;

@@ -151,9 +151,12 @@ struct Comparison {
   // The first operator of a backward pass that only one run has, where that is the difference: then it is
   // `first_bad`, too, unless something is bad by itself.
   std::optional<OperatorComparison> one_sided_backward = {};
-  // The first compiled region with a result that golden lacks, if its code draws random numbers in its own
-  // way and nothing is bad before it: then it is `first_bad`, too.
-  std::optional<OperatorComparison> random_region = {};
+  // The first compiled region with a result that the other run lacks, unless something is bad before it or,
+  // later, by itself: then it is `first_bad`, too.
+  std::optional<OperatorComparison> wrong_region = {};
+  // The first dropout with another p, where each run has an operator of its own for it: actual's. Then it is
+  // `first_bad`, too, unless something is bad before it.
+  std::optional<OperatorComparison> other_dropout = {};
   // The operator of one run that made what `first_bad` reads, if it is not the first bad one itself, because
   // each run computes the module in its own way.
   std::optional<OperatorComparison> maker = {};

@@ -14,6 +14,9 @@ namespace {
 // A collective that torch runs without an operator: what it gives is in the dump where an operator reads it.
 bool is_unseen_collective(const dump::Loss& loss) { return loss.reason == OPDUMP_UNSEEN_COLLECTIVE; }
 
+// Which gradients it gives is in the dump where an operator reads them.
+bool is_unseen_backward(const dump::Loss& loss) { return loss.what == OPDUMP_UNSEEN_BACKWARD; }
+
 // Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`, the step in which the
 // program was stopped to `cut`. Of ranks that hold shards, collectives are left out anyway.
 void add_incomplete(std::string_view side, const dump::DumpSet& dump, bool is_sharded,
@@ -36,7 +39,7 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, bool is_sh
     }
     if (status.losses.empty()) reasons.push_back(where + "the recording is " + status.state);
     for (const dump::Loss& loss : status.losses)
-      if (!is_sharded || !is_unseen_collective(loss))
+      if (!is_unseen_backward(loss) && (!is_sharded || !is_unseen_collective(loss)))
         reasons.push_back(where + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")" +
                           (loss.first.empty() ? "" : ", the first at " + loss.first));
   }
@@ -65,6 +68,12 @@ void add_tails_of_log(const dump::Runs& runs, Tails& tails) {
 }
 
 }  // namespace
+
+bool lacks_backward_of_regions(const dump::DumpSet& dump) {
+  return std::ranges::any_of(dump.statuses(), [](const auto& of_rank) {
+    return std::ranges::any_of(of_rank.second.losses, is_unseen_backward);
+  });
+}
 
 Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual, bool is_sharded,
                            std::vector<std::string>& reasons) {

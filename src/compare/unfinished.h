@@ -10,7 +10,10 @@
 
 namespace opdump::compare {
 
-// Where absence proves nothing; adds the reasons.
+// Whether compiled regions ran whose backward pass is not recorded.
+bool lacks_backward_of_regions(const dump::DumpSet& dump);
+
+// Where absence proves nothing; adds the reasons, but for a backward pass of compiled regions.
 Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual, bool is_sharded,
                            std::vector<std::string>& reasons);
 

@@ -37,12 +37,30 @@ def test_a_dropout_that_one_run_has_in_compiled_blocks_is_named(tmp_path):
     """Random numbers that were drawn later differ because of it, and are not to blame."""
     require_torch(PROGRAMS / "dropouts.py")
     record(tmp_path, "dropouts", "eager", "none", dump="eager")
-    for fault, reader in (("missing", "add-op1"), ("other", "add-op1"), ("moved", "_softmax-op0")):
+    for fault, reader in (("missing", "add-op1"), ("moved", "_softmax-op0")):
         record(tmp_path, "dropouts", "parts", fault, dump=fault)
         done = run([OPDUMP, "blame", "eager", fault, "--json", "--python", PYTHON], tmp_path)
         found = json.loads(done.stdout)["findings"][0]
         assert found["operator"].startswith("Default/1-Block/drop-Dropout/") and found["step"] == 0, (fault, found)
         assert f"Default/1-Block/{reader} reads what it makes" in found["why"], (fault, found)
+
+
+def test_another_p_of_a_dropout_is_named(tmp_path):
+    """An eager run has bernoulli_ and div_ for it, a compiled one native_dropout and its backward pass."""
+    require_torch(PROGRAMS / "dropouts.py")
+    for how, fault in (("eager", "none"), ("eager", "other"), ("parts", "none"), ("parts", "other")):
+        record(tmp_path, "dropouts", how, fault, dump=f"{how}_{fault}")
+    for golden, actual, operator, why in (
+            ("eager", "parts", "native_dropout-op0", "dropout p is 0.1 in golden and 0.4 in actual"),
+            ("parts", "parts", "native_dropout-op0", "p is 0.1 in golden and 0.4 in actual"),
+            ("eager", "eager", "bernoulli_-op0", "p is 0.9 in golden and 0.6 in actual")):
+        dumps = f"{golden}_none", f"{actual}_other"
+        name = f"Default/1-Block/drop-Dropout/{operator}"
+        last = run([OPDUMP, "compare", *dumps], tmp_path).stdout.splitlines()[-1]
+        assert last.startswith(f"first bad operator: {name} ") and why in last, last
+        done = run([OPDUMP, "blame", *dumps, "--json", "--python", PYTHON], tmp_path)
+        certain = [(found["operator"], found["why"]) for found in json.loads(done.stdout)["findings"] if found["confidence"] == "certain"]
+        assert certain == [(name, why)], certain
 
 
 def test_random_numbers_of_generated_kernels_are_no_wrong_operator(tmp_path):
@@ -51,24 +69,33 @@ def test_random_numbers_of_generated_kernels_are_no_wrong_operator(tmp_path):
     opaque = {"dump": "opaque", "options": ["--compiled", "opaque"]}
     record(tmp_path, "dropouts", "compiled", "none", **opaque)
     why = "to compare, record it again with torch._inductor.config.fallback_random = True"
-    compared = run([OPDUMP, "compare", "eager", "opaque"], tmp_path).stdout.splitlines()[-1]
-    assert compared.startswith("first bad operator: Default/compiled_") and compared.endswith(why), compared
-    done = run([OPDUMP, "blame", "eager", "opaque", "--json", "--python", PYTHON], tmp_path)
-    found, = json.loads(done.stdout)["findings"]
-    assert found["type"].startswith("compiled_") and found["cause"] == "random" and found["why"].endswith(why), found
+    for dumps in (("eager", "opaque"), ("opaque", "eager")):
+        compared = run([OPDUMP, "compare", *dumps], tmp_path).stdout.splitlines()[-1]
+        assert compared.startswith("first bad operator: Default/compiled_") and compared.endswith(why), compared
+        done = run([OPDUMP, "blame", *dumps, "--json", "--python", PYTHON], tmp_path)
+        found, = json.loads(done.stdout)["findings"]
+        assert found["type"].startswith("compiled_") and found["cause"] == "random" and found["why"].endswith(why), found
 
 
-def test_a_backward_pass_that_is_not_recorded_changes_no_memory(tmp_path):
-    """Its gradients are those of no recorded operator; the random numbers are those of an eager run."""
+def test_regions_with_the_results_of_an_eager_run_are_no_difference(tmp_path):
+    """Their gradients are those of no recorded operator; the random numbers are those of an eager run."""
     require_torch(PROGRAMS / "dropouts.py")
     record(tmp_path, "dropouts", "eager", "none", dump="eager")
-    why = "only in actual, and Default/pow-op0 reads what it makes"
-    for fault, reasons in (("none", []), ("other", [why])):
+    for fault in ("none", "other"):
         record(tmp_path, "dropouts", "fallback", fault, dump=fault, options=["--compiled", "opaque"])
-        done = run([OPDUMP, "blame", "eager", fault, "--json", "--python", PYTHON], tmp_path)
-        found = json.loads(done.stdout)["findings"]
-        assert [finding["why"] for finding in found if finding["type"].startswith("compiled_")] == reasons, (fault, found)
-        assert len(found) == len(reasons), (fault, found)
+    for golden, actual, regions_of, other in (("eager", "none", "actual", "golden"), ("none", "eager", "golden", "actual")):
+        done = run([OPDUMP, "compare", golden, actual], tmp_path)
+        assert done.returncode == 0 and f"note: {other} has the results of the compiled region of {regions_of}\n" in done.stdout, done.stdout
+        assert f"note: the backward pass of compiled regions is not recorded in {regions_of}: " in done.stdout, done.stdout
+        assert run([OPDUMP, "blame", golden, actual, "--python", PYTHON], tmp_path).returncode == 0
+    for golden, actual, why in (("eager", "other", "a compiled region with a result that golden lacks"),
+                                ("other", "eager", "a compiled region with a result that actual lacks"),
+                                ("none", "other", "its inputs match, and it cannot be run again: the code of a compiled region is not in the dump")):
+        last = run([OPDUMP, "compare", golden, actual], tmp_path).stdout.splitlines()[-1]
+        assert last.startswith("first bad operator: Default/compiled_"), last
+        done = run([OPDUMP, "blame", golden, actual, "--json", "--python", PYTHON], tmp_path)
+        found, = json.loads(done.stdout)["findings"]
+        assert found["type"].startswith("compiled_") and found["why"].startswith(why), found
 
 
 @pytest.mark.parametrize("mode, fault, difference", [

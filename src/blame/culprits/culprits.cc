@@ -16,6 +16,7 @@
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/runs/collectives.h"
+#include "compare/verdict/dropouts.h"
 
 namespace opdump::blame {
 namespace {
@@ -34,7 +35,11 @@ std::string forward_module_of(const dump::OperatorRun& run) {
 std::vector<std::string> subjects_of(const Finding& finding) {
   const dump::OperatorRun& run = finding.op.run();
   if (finding.cause != Cause::argument) return {compare::operator_name(run)};
-  return {forward_module_of(run) + ": " + finding.why, run.type + ": " + finding.why};
+  const auto dropout = is_paired(finding.op)
+                           ? compare::find_dropout_difference(*finding.op.golden, *finding.op.actual)
+                           : std::nullopt;
+  const std::string why = dropout.value_or(finding.why);
+  return {forward_module_of(run) + ": " + why, run.type + ": " + why};
 }
 
 void merge(Finding& first, const Finding& other) {
@@ -72,6 +77,7 @@ void merge_findings(std::vector<Finding>& findings) {
 
 // What to run actual's operator without. Nothing for faults of golden and operators of one run.
 std::optional<Without> without_of(const Finding& finding) {
+  if (!is_paired(finding.op)) return std::nullopt;
   switch (finding.cause) {
     case Cause::own_error:
     case Cause::both:

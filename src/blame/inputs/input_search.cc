@@ -9,6 +9,7 @@
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/runs/regions.h"
 
 namespace opdump::blame {
 
@@ -92,7 +93,7 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
                     "its memory was changed after " + made_by + " had made it, and by no recorded operator");
     return;
   }
-  if (comes_after_a_gap(suspects_[i])) return;
+  if (comes_after_a_gap(suspects_[i]) || may_be_gradient()) return;
   const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
   const bool is_large = !slot.metrics || distance > 100 * compare::default_tolerance(slot.dtype).rtol;
   findings_.add(i, Cause::input, is_large || produced_nothing_ ? Confidence::certain : Confidence::suspect,
@@ -107,6 +108,13 @@ bool InputSearch::comes_after_a_gap(const OperatorComparison& reader) const {
   };
   return std::ranges::any_of(findings_.all(), is_earlier) &&
          !has_step(golden_, reader.golden->rank, step - 1);
+}
+
+// Of a compiled region that was found before.
+bool InputSearch::may_be_gradient() const {
+  return lacks_gradients_ && std::ranges::any_of(findings_.all(), [](const Finding& finding) {
+           return compare::is_region(finding.op.run().type);
+         });
 }
 
 // The first of these explains all others, as another batch does. `maker` made all of what actual reads.

@@ -19,10 +19,12 @@ namespace opdump::blame {
 
 class InputSearch {
  public:
-  InputSearch(const dump::Runs& golden, const dump::Runs& actual, std::uint32_t threads,
+  // `lacks_gradients`: compiled regions have a backward pass that is not recorded.
+  InputSearch(const dump::Runs& golden, const dump::Runs& actual, std::uint32_t threads, bool lacks_gradients,
               const Suspects& suspects, FindingLog& findings)
       : golden_(golden),
         actual_(actual),
+        lacks_gradients_(lacks_gradients),
         suspects_(suspects),
         findings_(findings),
         copies_(actual),
@@ -61,6 +63,7 @@ class InputSearch {
   void blame_input(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
                    const Elements& actual, const std::optional<dump::OperatorRun>& maker);
   bool comes_after_a_gap(const compare::OperatorComparison& reader) const;
+  bool may_be_gradient() const;
   void blame_shape(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
                    const Elements& actual, const std::optional<dump::OperatorRun>& maker);
   void note_later_maker(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
@@ -74,6 +77,7 @@ class InputSearch {
   std::uint32_t find_copied(std::uint32_t copy) const;
 
   const dump::Runs &golden_, &actual_;
+  bool lacks_gradients_;
   const Suspects& suspects_;
   FindingLog& findings_;
   Copies copies_;

@@ -71,17 +71,28 @@ std::optional<std::string> describe_regions(const Runs& runs, std::span<const st
          ", run without the generated kernels";
 }
 
-std::optional<std::size_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                             std::span<const OperatorPair> pairs) {
-  const Runs &made_by = actual.runs(), &known = golden.runs();
+Regions compare_regions(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                        std::span<const OperatorPair> pairs) {
+  Regions regions;
   for (std::size_t place = 0; place < pairs.size(); ++place) {
     const OperatorPair& pair = pairs[place];
-    if (pair.actual == OperatorPair::kNone || !is_region(made_by.without_slots(pair.actual).type)) continue;
-    if (pair.golden != OperatorPair::kNone && has_result(known, pair.golden)) continue;
-    for (const Slot& slot : made_by.slots(pair.actual))
-      if (is_result(slot) && !has_tensor(known, made_by.section_of(pair.actual).step, slot)) return place;
+    const bool is_in_golden = pair.golden != OperatorPair::kNone;
+    const dump::OperatorRun run =
+        is_in_golden ? golden.runs().without_slots(pair.golden) : actual.runs().without_slots(pair.actual);
+    if (!is_region(run.type)) continue;
+    const bool golden_has = is_in_golden && has_result(golden.runs(), pair.golden);
+    const bool actual_has = pair.actual != OperatorPair::kNone && has_result(actual.runs(), pair.actual);
+    if (golden_has == actual_has) continue;
+    const Runs &made_by = (golden_has ? golden : actual).runs(),
+               &known = (golden_has ? actual : golden).runs();
+    for (const Slot& slot : made_by.slots(golden_has ? pair.golden : pair.actual)) {
+      if (!is_result(slot) || has_tensor(known, run.step, slot)) continue;
+      regions.wrong = {.place = place, .is_golden = golden_has};
+      return regions;
+    }
+    (golden_has ? regions.golden : regions.actual).insert(run.name);
   }
-  return std::nullopt;
+  return regions;
 }
 
 }  // namespace opdump::compare

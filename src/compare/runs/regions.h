@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +24,17 @@ bool is_region(std::string_view type);
 std::optional<std::string> describe_regions(const dump::Runs& runs, std::span<const std::uint32_t> unpaired,
                                             std::string_view side);
 
-// The first region of actual (a place in `pairs`) that made a tensor which golden does not have in that step,
-// apart from rounding: what is wrong begins there, as all regions before it made what golden has. Nothing if
-// there is no such region.
-std::optional<std::size_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                             std::span<const OperatorPair> pairs);
+// What regions of one run say that the other one has no operators for: each is one operator, and what it made
+// must be among what the other run read or made in that step, apart from rounding.
+struct Regions {
+  std::set<std::string> golden = {}, actual = {};  // names of those that agree: all, unless one is wrong
+  struct Wrong {
+    std::size_t place = 0;  // in the pairs
+    bool is_golden = false;
+  };
+  std::optional<Wrong> wrong = {};  // the first one: what is wrong begins there
+};
+Regions compare_regions(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                        std::span<const OperatorPair> pairs);
 
 }  // namespace opdump::compare
