@@ -12,6 +12,7 @@ opaque  The generated kernels run. The region is one operator, with its inputs a
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import os
 import re
@@ -24,7 +25,7 @@ import torch
 from opdump import _torch as hooks
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
-from opdump._optimizers import LIBRARIES
+from opdump._optimizers import LIBRARIES, files_of_steps, optimizer_of
 from opdump._stderr import print_line
 from opdump._unrecorded import leave_to_python, uncompiled, unrecorded
 
@@ -64,8 +65,6 @@ def _pause_snapshots() -> None:
 
 def _pause_compilers() -> None:
     """Around each compilation, that of a backward pass included."""
-    import contextlib
-
     handler = sys.modules["torch._dynamo.callback"].CompilationCallbackHandler
     if not hasattr(handler, "install_callbacks"):  # before torch 2.6
         return call_after("torch._dynamo.convert_frame", _pause_frames)
@@ -203,6 +202,17 @@ class _Region:
         self.forward: collections.deque[int] = collections.deque(maxlen=1024)  # calls whose backward pass has not come
 
 
+def _optimizer_in(graph: torch.fx.Graph) -> str:
+    """The class of the optimizer whose step a graph has; "" if it has none."""
+    files = files_of_steps()
+    return next((name for node in graph.nodes if (name := optimizer_of(_frames(node), files))), "") if files else ""
+
+
+def _step_of(optimizer: str) -> Any:
+    """What torch reports around a step(), and compilers leave out: steps of the program are counted by it."""
+    return torch.autograd.profiler.record_function(f"Optimizer.step#{optimizer}.step") if optimizer else contextlib.nullcontext()
+
+
 def _interpret(region: _Region, kind: str, module: torch.fx.GraphModule, inputs: Any) -> Callable[[list[Any]], Any]:
     """Runs the graph as it is; in a recorded step node by node."""
     interpreter = _Nodes(module, region, kind == "backward")
@@ -214,11 +224,12 @@ def _interpret(region: _Region, kind: str, module: torch.fx.GraphModule, inputs:
             region.scope = region.forward.pop()
         if kind == "forward":
             region.forward.append(region.scope)
-        if not hooks.active():
-            values = list(args)
-            args.clear()
-            return module.forward(*values)
-        return interpreter.boxed_run(args)
+        with _step_of(interpreter.optimizer):
+            if not hooks.active():
+                values = list(args)
+                args.clear()
+                return module.forward(*values)
+            return interpreter.boxed_run(args)
 
     run._boxed_call = True  # type: ignore[attr-defined]
     return run
@@ -247,6 +258,9 @@ class _Nodes(torch.fx.Interpreter):
         types = _class_names(module.graph)
         calls = [node for node in module.graph.nodes if node.op.startswith("call_")]
         self._places = {node: (_path(node, types), *_line(node)) for node in calls}
+        self.optimizer = _optimizer_in(module.graph)
+        files = files_of_steps() if self.optimizer else {}
+        self._of_step = {node for node in calls if not _frames(node) or optimizer_of(_frames(node), files)} if files else set()
         # torchair.scope.data_dump(), as torch.fx.traceback.annotate() has kept it.
         self._marks = {node: mark for node in calls if (mark := (node.meta.get("custom") or {}).get("opdump.mark"))}
 
@@ -255,7 +269,10 @@ class _Nodes(torch.fx.Interpreter):
         if place is None:
             return super().run_node(node)
         mark = self._marks.get(node)
-        hooks.enter_node(self._region.scope, *place, self._is_backward)
+        if node in self._of_step:  # what it writes back at the end is of no line
+            hooks.enter_node(0, f"optimizer-{self.optimizer}", *place[1:], self._is_backward)
+        else:
+            hooks.enter_node(self._region.scope, *place, self._is_backward)
         if mark:
             hooks.mark(mark)
         try:
@@ -297,10 +314,13 @@ def _path(node: torch.fx.Node, types: dict[tuple[str, ...], str]) -> str:
     return "/".join(f"{names[i]}-{types.get(names[:i + 1], 'ModuleList')}" for i in range(len(names)))
 
 
+def _frames(node: torch.fx.Node) -> list[tuple[str, str, str]]:
+    return re.findall(r'File "([^"]+)", line (\d+), in (.+)', node.meta.get("stack_trace") or "")
+
+
 def _line(node: torch.fx.Node) -> tuple[str, int, str]:
     """The file, the line and "file:line:function" of the innermost call of the program's own code."""
-    frames = re.findall(r'File "([^"]+)", line (\d+), in (.+)', node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(LIBRARIES)]
+    own = [frame for frame in _frames(node) if not frame[0].startswith(LIBRARIES)]
     if not own:
         return "", 0, ""
     file, line, function = own[-1]
@@ -328,10 +348,15 @@ class _Opaque(_Backend):
         backend = lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
         name = "compiled_" + _compile_id()
         has_own_numbers = self._has_own_numbers()
+        optimizer = _optimizer_in(module.graph)
         compiled = backend(module, inputs, **kwargs)
 
         @_named_as(compiled)
         def run(*args: Any) -> Any:
+            with _step_of(optimizer):
+                return run_region(*args)
+
+        def run_region(*args: Any) -> Any:
             is_recorded = hooks.active()
             if is_recorded:
                 before = _hidden(torch.get_rng_state)

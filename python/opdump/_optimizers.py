@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 import os
 import sys
 import types
@@ -35,3 +36,15 @@ def steps_optimizer() -> bool:
 def _mentions_step(code: types.CodeType) -> bool:
     return "step" in code.co_names and any(
         instruction.opname in ("LOAD_METHOD", "LOAD_ATTR") and instruction.argval == "step" for instruction in dis.get_instructions(code))
+
+
+def optimizer_of(frames: list[tuple[str, str, str]], files: dict[str, str]) -> str:
+    """The class of the optimizer that runs code of a compiled region; "" if there is none. `frames` have file, line and function,
+    `files` are those of files_of_steps()."""
+    return next((files[file] for file, _, function in frames if function.strip() == "step" and file in files), "")
+
+
+def files_of_steps() -> dict[str, str]:
+    """The classes of the program's optimizers, by the file of their step()."""
+    steps = {type(optimizer).__name__: inspect.unwrap(type(optimizer).step) for optimizer in list(optimizers)}
+    return {step.__code__.co_filename: name for name, step in steps.items() if hasattr(step, "__code__")}

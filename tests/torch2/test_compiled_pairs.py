@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from recording import OPDUMP, PROGRAMS, PYTHON, needs_torch, record, require_torch, run
+from recording import OPDUMP, PROGRAMS, PYTHON, command, needs_torch, record, require_torch, run
 
 pytestmark = needs_torch
 
@@ -96,6 +96,25 @@ def test_regions_with_the_results_of_an_eager_run_are_no_difference(tmp_path):
         done = run([OPDUMP, "blame", golden, actual, "--json", "--python", PYTHON], tmp_path)
         found, = json.loads(done.stdout)["findings"]
         assert found["type"].startswith("compiled_") and found["why"].startswith(why), found
+
+
+@pytest.mark.parametrize("mode", ["aten", "opaque"])
+def test_a_compiled_step_of_an_optimizer_ends_a_step(mode, tmp_path):
+    """Compilers leave out what torch reports of it."""
+    require_torch(PROGRAMS / "compiled_optimizer.py")
+    record(tmp_path, "compiled_optimizer", "eager", dump="eager")
+    for fault in ("none", "lr"):
+        words = ["compiled_optimizer", "compiled", *([fault] if fault == "lr" else [])]
+        done = record(tmp_path, *words, dump=fault, options=["--compiled", mode])
+        assert "steps 0 to 2" in done.stderr and done.stdout == run(command(*words), tmp_path).stdout, done.stderr
+    done = run([OPDUMP, "compare", "eager", "none"], tmp_path)
+    assert done.returncode == 0 and "no difference" in done.stdout, done.stdout
+    done = run([OPDUMP, "blame", "eager", "lr", "--json", "--python", PYTHON], tmp_path)
+    found = json.loads(done.stdout)["findings"][0]
+    if mode == "aten":
+        assert found["operator"].startswith("Default/optimizer-SGD/") and found["step"] == 0, found
+    else:  # the kernels write the weights in place, and the next forward pass shows it
+        assert found["type"].startswith("compiled_") and found["step"] == 1, found
 
 
 @pytest.mark.parametrize("mode, fault, difference", [
