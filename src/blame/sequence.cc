@@ -127,7 +127,10 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
                              compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
   // With a cause, it was chosen for its reader.
   const bool is_single = !is_paired(bad) && bad.cause.empty();
-  const auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);
+  auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);
+  const auto place = suspects.find(bad.run());
+  if (is_paired(bad) && first && place && *first > *place)
+    first = inputs.feeder();  // what follows explains nothing
   if (!first) {
     const auto is_bad = [&](std::uint32_t i) { return are_one(suspects[i].run(), bad.run()); };
     const auto lone = std::ranges::find_if(singles, is_bad);

@@ -88,6 +88,10 @@ def test_regions_with_the_results_of_an_eager_run_are_no_difference(tmp_path):
         assert done.returncode == 0 and f"note: {other} has the results of the compiled region of {regions_of}\n" in done.stdout, done.stdout
         assert f"note: the backward pass of compiled regions is not recorded in {regions_of}: " in done.stdout, done.stdout
         assert run([OPDUMP, "blame", golden, actual, "--python", PYTHON], tmp_path).returncode == 0
+    record(tmp_path, "dropouts", "fallback", "gradient", dump="gradient", options=["--compiled", "opaque"])
+    done = run([OPDUMP, "blame", "eager", "gradient", "--json", "--python", PYTHON], tmp_path)
+    found = json.loads(done.stdout)["findings"][0]
+    assert done.returncode == 1 and found["operator"].startswith("Default/optimizer-AdamW/") and found["step"] == 0, found
     for golden, actual, why in (("eager", "other", "a compiled region with a result that golden lacks"),
                                 ("other", "eager", "a compiled region with a result that actual lacks"),
                                 ("none", "other", "its inputs match, and it cannot be run again: the code of a compiled region is not in the dump")):
@@ -96,6 +100,16 @@ def test_regions_with_the_results_of_an_eager_run_are_no_difference(tmp_path):
         done = run([OPDUMP, "blame", golden, actual, "--json", "--python", PYTHON], tmp_path)
         found, = json.loads(done.stdout)["findings"]
         assert found["type"].startswith("compiled_") and found["why"].startswith(why), found
+
+
+def test_a_dropout_behind_another_weight_is_not_to_blame(tmp_path):
+    """Each run has an operator of its own for it, which hands on what differs."""
+    require_torch(PROGRAMS / "dropouts.py")
+    record(tmp_path, "dropouts", "eager", "none", dump="eager")
+    record(tmp_path, "dropouts", "compiled", "weight", dump="weight")
+    done = run([OPDUMP, "blame", "eager", "weight", "--json", "--python", PYTHON], tmp_path)
+    found = json.loads(done.stdout)["findings"][0]
+    assert (found["operator"], found["step"]) == ("Default/mul_-op0", 0), found
 
 
 @pytest.mark.parametrize("mode", ["aten", "opaque"])

@@ -19,6 +19,13 @@ using compare::operator_name;
 using compare::OperatorComparison;
 using compare::SlotComparison;
 
+namespace {
+
+// Whether an operator is in no module, as what sets weights.
+bool is_outside(const dump::OperatorRun& run) { return compare::module_of(run) == "Default"; }
+
+}  // namespace
+
 void InputSearch::look(std::uint32_t i, bool blames) {
   const OperatorComparison& op = suspects_[i];
   for (const SlotComparison& slot : op.slots) {
@@ -65,9 +72,9 @@ bool InputSearch::blame_copied_data(std::uint32_t i, const SlotComparison& slot,
 
 // In the backward pass, gradients that are added in another order come from other operators, too.
 void InputSearch::note_feeder(const OperatorComparison& reader, std::uint32_t producer) {
-  const bool is_open = !feeder_ && reader.run().op != nullptr &&
-                       reader.run().op->phase != model::Phase::backward &&
-                       !suspects_.rewritten().contains(*reader.golden);
+  const bool is_open =
+      !feeder_ && reader.run().op != nullptr && reader.run().op->phase != model::Phase::backward &&
+      (!suspects_.rewritten().contains(*reader.golden) || is_outside(suspects_[producer].run()));
   if (is_open && !is_paired(suspects_[producer]) && !copies_.are_of_both(producer)) feeder_ = producer;
 }
 

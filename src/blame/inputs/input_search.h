@@ -37,6 +37,7 @@ class InputSearch {
   // Only one side has it.
   void note_single(std::uint32_t i) { singles_.push_back(i); }
 
+  bool lacks_gradients() const { return lacks_gradients_; }
   // Data of other shapes goes into the run: nothing else can be compared.
   bool have_other_shapes() const { return have_other_shapes_; }
   // Those whose outputs another one reads, after the first culprit.

@@ -1,6 +1,6 @@
 # needs torch 2.3
-"""Blocks with dropout, trained for two steps: dropouts.py [eager|compiled|fallback|parts none|missing|other|moved]. The second block has
-the fault. Data and dropout have the same random generator."""
+"""Blocks with dropout, trained for two steps: dropouts.py [eager|compiled|fallback|parts
+none|missing|other|moved|weight|gradient]. The second block has the fault. Data and dropout have the same random generator."""
 import sys
 
 import torch
@@ -32,6 +32,9 @@ class Network(torch.nn.Sequential):
 
 
 network = Network(*(Block(fault if i == 1 else "none") for i in range(3)))
+if fault == "weight":
+    with torch.no_grad():
+        network[1].inner.weight[3].mul_(1.5)
 if how == "parts":
     for block in network:
         block.compile()
@@ -40,5 +43,7 @@ run = torch.compile(network, options=options) if how in ("compiled", "fallback")
 optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
 for _ in range(2):
     run(torch.randn(2, 4, 16)).square().mean().backward()
+    if fault == "gradient":  # without an operator, as a wrong backward pass of generated code is
+        network[1].inner.weight.grad.numpy()[0] *= 2
     optimizer.step()
     optimizer.zero_grad()
