@@ -1,7 +1,9 @@
 #include "compare/runs/one_sided.h"
 
+#include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "compare/across/operator_kind.h"
@@ -33,11 +35,17 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
                                               : actual.without_slots(pair.actual);
   };
   std::map<Place, Passes> modules;
+  // By rank, step, type and whether golden has it: torch before 2.6 does not name modules in the backward
+  // pass of a compiled region.
+  std::set<std::tuple<std::uint32_t, std::int64_t, std::string, bool>> nameless;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (pairs[i].is_whole() || pairs[i].is_alone) continue;
     const dump::OperatorRun run = run_of(pairs[i]);
     if (run.op == nullptr || run.op->phase != model::Phase::backward) continue;
-    Passes& passes = modules[RewrittenModules::place_of(run)];
+    const Place place = RewrittenModules::place_of(run);
+    if (std::get<std::string>(place) == "Default")
+      nameless.emplace(run.rank, run.step, run.type, pairs[i].golden != OperatorPair::kNone);
+    Passes& passes = modules[place];
     (pairs[i].golden != OperatorPair::kNone ? passes.in_golden : passes.in_actual) = true;
     if (!passes.first && computes(run.type)) passes.first = i;
   }
@@ -63,9 +71,14 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
     return part != with_gradients.end() && std::get<0>(*part) == rank && std::get<1>(*part) == step &&
            std::get<2>(*part).starts_with(module + "/");
   };
+  const auto may_be_nameless = [&](const Passes& passes) {
+    const dump::OperatorRun run = run_of(pairs[*passes.first]);
+    return nameless.contains({run.rank, run.step, run.type, passes.in_actual});
+  };
   std::optional<std::size_t> first;
   for (const auto& [place, passes] : modules)
-    if (passes.are_one_sided() && (!first || *passes.first < *first) && !has_gradients(place))
+    if (passes.are_one_sided() && (!first || *passes.first < *first) && !has_gradients(place) &&
+        !may_be_nameless(passes))
       first = passes.first;
   return first;
 }
