@@ -141,7 +141,8 @@ void FramePairing::join_equal(bool by_graph, PairedBy method, const KeyOf& key_o
   for (const auto& [part, keys] : {std::pair(&golden_, &golden), std::pair(&actual_, &actual)})
     for (std::uint32_t i = 0; i < part->size(); ++i)
       if (part->partners[i] == kNone)
-        keys->add(i, by_graph ? part->section_of(i).graph_id : 0, key_of(*part, i));
+        if (const std::string key = key_of(*part, i); !key.empty())
+          keys->add(i, by_graph ? part->section_of(i).graph_id : 0, key);
   RunKeys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a, method); });
 }
 

@@ -55,7 +55,7 @@ class FramePairing {
   // side has more, else, if `joins_all`, in order. Returns how many by shapes.
   template <typename KindOf>
   std::uint32_t join_kinds(const KindOf& kind_of, bool joins_all, bool reads_tensors);
-  // Joins what has no partner yet and agrees in its key, in order of execution.
+  // Joins what has no partner yet and agrees in its key, in order of execution. An empty key is none.
   template <typename KeyOf>
   void join_equal(bool by_graph, PairedBy method, const KeyOf& key_of);
 

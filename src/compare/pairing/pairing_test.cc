@@ -68,6 +68,22 @@ TEST(Pairing, DuplicatesPairInOrder) {
   EXPECT_EQ(pairs[2].actual, OperatorPair::kNone);
 }
 
+// Of a graph as an engine executes it.
+OperatorRun make_executed(const std::string& name, std::vector<std::string> originals) {
+  OperatorRun run = make_run(name);
+  model::Operator op;
+  op.name = name;
+  op.original_names = std::move(originals);
+  run.op = std::make_shared<const dump::LoggedOperator>(std::move(op));
+  return run;
+}
+
+TEST(Pairing, ExecutedOperatorsOfOtherNamesStayAlone) {
+  EXPECT_THAT(pair_names({make_executed("a", {"a"}), make_executed("bc", {"b", "c"})},
+                         {make_executed("d", {"d"}), make_executed("c", {"c"})}),
+              ElementsAre("=d", "a=", "bc=c"));
+}
+
 // What opdump recorded: it numbers operators within a scope.
 OperatorRun make_logged(const std::string& name, model::Shape shape = {2, 3}) {
   OperatorRun run = make_run("Default_" + name, name.substr(0, name.find('-')), std::move(shape));
