@@ -23,6 +23,20 @@ std::string_view value_of_name(const ModelFile& original, const Node& node) {
   return name.size() < node.name.size() && original.producers.contains(name) ? name : std::string_view();
 }
 
+using Names = std::unordered_map<std::string_view, std::size_t>;
+
+// The value that the operator of the file with the name and the type of `node` makes; empty if there is none.
+// A quantised convolution that gets its channels last is another operator, with "_token_" and a number behind
+// the name.
+std::string_view value_of_same(const ModelFile& original, const Names& by_name, const Node& node) {
+  const std::string_view name = node.name;
+  auto same = by_name.find(name);
+  if (same == by_name.end()) same = by_name.find(name.substr(0, name.rfind("_token_")));
+  if (same == by_name.end() || original.nodes[same->second].type != node.type) return {};
+  const std::vector<std::string_view>& outputs = original.nodes[same->second].outputs;
+  return outputs.empty() ? std::string_view() : outputs.front();
+}
+
 // What only moves data between layouts stands for nothing.
 bool is_reordering(const Node& node) { return node.type == "ReorderInput" || node.type == "ReorderOutput"; }
 
@@ -50,15 +64,17 @@ std::string_view follow(const ModelFile& original, std::string_view value,
 
 // The values of the original that `node` makes. A blocked convolution that adds (its fourth input) or
 // activates bears the name of the convolution, and makes what comes behind it.
-std::vector<std::string_view> made_values(const ModelFile& original, const Node& node) {
+std::vector<std::string_view> made_values(const ModelFile& original, const Names& by_name, const Node& node) {
   constexpr std::array<std::string_view, 1> kSum{"Add"};
   constexpr std::array<std::string_view, 5> kActivations{"Relu", "Sigmoid", "Tanh", "LeakyRelu", "Clip"};
   std::vector<std::string_view> made;
   if (is_reordering(node)) return made;
   for (const std::string_view output : node.outputs)
     if (original.producers.contains(output)) made.push_back(output);
+  if (!made.empty()) return made;
+  if (const std::string_view value = value_of_same(original, by_name, node); !value.empty()) return {value};
   std::string_view value = value_of_name(original, node);
-  if (!made.empty() || value.empty()) return made;
+  if (value.empty()) return made;
   if (node.inputs.size() > 3 && !node.inputs[3].empty()) value = follow(original, value, kSum);
   if (has_attribute(node, "activation")) value = follow(original, value, kActivations);
   return {value};
@@ -94,18 +110,24 @@ void collect(const ModelFile& original, const Values& kept, std::string_view val
 
 std::vector<std::vector<std::string>> find_original_names(const ModelFile& original,
                                                           const ModelFile& optimized) {
-  std::unordered_map<std::string_view, std::size_t> by_name;
+  Names by_name;
   for (std::size_t i = 0; i < original.nodes.size(); ++i) by_name.emplace(original.nodes[i].name, i);
-  Values kept;
-  for (const Node& node : optimized.nodes)
-    for (const std::string_view value : made_values(original, node)) kept.insert(value);
+  Values kept, made_by_same;
+  for (const Node& node : optimized.nodes) {
+    for (const std::string_view value : made_values(original, by_name, node)) kept.insert(value);
+    made_by_same.insert(value_of_same(original, by_name, node));
+  }
   const std::vector<bool> is_constant = find_constants(original);
   std::vector<std::vector<std::string>> names(optimized.nodes.size());
   for (std::size_t i = 0; i < optimized.nodes.size(); ++i) {
+    const Node& node = optimized.nodes[i];
     std::set<std::size_t> found;
-    for (const std::string_view value : made_values(original, optimized.nodes[i]))
-      collect(original, kept, value, found);
-    if (const auto same = by_name.find(optimized.nodes[i].name); found.empty() && same != by_name.end())
+    for (const std::string_view value : made_values(original, by_name, node)) {
+      // A transposition that was put in, or moved behind an operator, has the name of what that one made.
+      const bool is_moved = node.type == "Transpose" && !by_name.contains(node.name);
+      if (!is_moved || !made_by_same.contains(value)) collect(original, kept, value, found);
+    }
+    if (const auto same = by_name.find(node.name); found.empty() && same != by_name.end())
       found.insert(same->second);
     for (const std::size_t index : found)
       if (!is_constant[index]) names[i].push_back(original.nodes[index].name);

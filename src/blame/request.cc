@@ -57,6 +57,7 @@ Result<json> place_of(const dump::Slot& slot) {
 Result<json> side_of(const dump::OperatorRun& run) {
   if (compare::is_region(run.type))
     return Error(Code::unsupported, "the code of a compiled region is not in the dump");
+  if (run.is_joined) return Error(Code::unsupported, "it stands for several operators");
   if (run.form == nullptr || run.form->function.empty())
     return Error(Code::unsupported, "only recordings of PyTorch and ONNX name the functions to run");
   json side{{"inputs", json::object()}, {"outputs", json::object()}};

@@ -21,6 +21,11 @@ const std::string& operator_name(const dump::OperatorRun& run) {
   return is_numbered_call ? run.type : name;
 }
 
+const std::string& name_in_file(const dump::OperatorRun& run) {
+  const bool is_made = run.op != nullptr && run.op->original_names && !run.op->original_names->empty();
+  return is_made ? run.op->original_names->back() : operator_name(run);
+}
+
 std::string module_of(const dump::OperatorRun& run) {
   const std::string& name = operator_name(run);
   if (const std::size_t end = name.rfind('/'); end != std::string::npos) return name.substr(0, end);

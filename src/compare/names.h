@@ -13,6 +13,9 @@ namespace opdump::compare {
 // Calls of CANN's single-operator API have their number in the type alone: "aclnnAdd_3_L2".
 const std::string& operator_name(const dump::OperatorRun& run);
 
+// The name in the model's file: of several operators that an engine made one of, that of the last.
+const std::string& name_in_file(const dump::OperatorRun& run);
+
 // The modules that it is in, outermost first: "Default/conv2-Conv2d", "layer1/0/conv1"; empty if it is in
 // none.
 std::string module_of(const dump::OperatorRun& run);

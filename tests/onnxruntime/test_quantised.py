@@ -21,9 +21,10 @@ def dumps(tmp_path_factory):
         pytest.skip("no onnxruntime from PyPI: tools/fetch_torch.sh")
     subprocess.run([NEWEST, ROOT / "tests/onnxruntime/quantise.py", directory], check=True, capture_output=True, timeout=300)
     for model in ("float", "int8", "integers", "dynamic", "wrong", "wrong_integers"):
-        done = subprocess.run([OPDUMP, "run", "-o", directory / model, directory / f"{model}.onnx", "--input",
-                               f"images={directory / 'images.npy'}"], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        for recording, options in ((model, []), (f"{model}_executed", ["--as-executed"])):
+            done = subprocess.run([OPDUMP, "run", "-o", directory / recording, *options, directory / f"{model}.onnx", "--input",
+                                   f"images={directory / 'images.npy'}"], capture_output=True, text=True, timeout=300)
+            assert done.returncode == 0, done.stderr
     return directory
 
 
@@ -117,6 +118,17 @@ def test_what_integers_stand_for_is_compared(dumps, pair):
     assert summary["paired_operators"] >= 7 and any("steps of" in slot.get("reason", "") for slot in slots), slots
 
 
+@pytest.mark.parametrize("golden", ["float", "float_executed"])
+@pytest.mark.parametrize("model", ["int8", "integers", "dynamic"])
+def test_what_the_engine_makes_of_integers_is_compared(dumps, golden, model):
+    """ONNX Runtime fuses MatMulInteger with its scales and its bias, moves channels last, and removes what dequantises."""
+    for pair in ((golden, f"{model}_executed"), (f"{model}_executed", golden)):
+        status, slots, summary = compare(dumps, *pair)
+        assert status == 0, summary["text"]
+        assert summary["paired_operators"] >= 2 and summary["first_bad"] is None, slots
+    assert blame(dumps, golden, f"{model}_executed")[1]["findings"] == []
+
+
 @pytest.mark.parametrize("model", ["integers", "dynamic"])
 def test_no_other_framework_computes_with_integers(dumps, model):
     done = subprocess.run([OPDUMP, "compare", dumps / "float", dumps / model, "--across"], capture_output=True, text=True)
@@ -127,6 +139,16 @@ def test_no_other_framework_computes_with_integers(dumps, model):
 def test_a_wrong_scale_of_integers_is_found(dumps):
     status, _, summary = compare(dumps, "float", "wrong_integers")
     assert (status, summary["first_bad"]["operator"]) == (1, "/relu2/Relu"), summary["text"]
+
+
+@pytest.mark.parametrize("golden", ["float", "float_executed"])
+@pytest.mark.parametrize("model", ["wrong", "wrong_integers"])
+def test_a_wrong_scale_that_the_engine_uses_is_found(dumps, golden, model):
+    status, _, summary = compare(dumps, golden, f"{model}_executed")
+    assert status == 1, summary["text"]
+    # What reads it, where the engine has fused that.
+    expected = {"float": ("/relu2/Relu", "/Add"), "float_executed": ("c3_nchwc",)}[golden]
+    assert summary["first_bad"]["operator"] in expected, summary["text"]
 
 
 def blame(dumps, golden, actual):

@@ -23,11 +23,7 @@ FlowOperand make_operand(const dump::Slot& slot) {
 FlowNode make_node(const dump::Runs& runs, std::uint32_t index) {
   const dump::OperatorRun run = runs[index];
   FlowNode node{.run = index, .first = index, .kind = kind_of(run.type)};
-  // An engine that replaces several operators gives what the last of them gives.
-  const bool is_fused = run.op != nullptr && run.op->original_names && !run.op->original_names->empty();
-  node.path = run.op != nullptr && !run.op->module.empty()
-                  ? run.op->module
-                  : module_path(is_fused ? run.op->original_names->back() : operator_name(run));
+  node.path = run.op != nullptr && !run.op->module.empty() ? run.op->module : module_path(name_in_file(run));
   // msprobe names what runs backward, and the gradients of parameters, after the call forward or the module:
   // these are no operators of that kind, nor the last ones of that module.
   const bool is_backward = run.op != nullptr && run.op->phase == model::Phase::backward;

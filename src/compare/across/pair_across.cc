@@ -383,6 +383,7 @@ std::vector<SlotPair> pair_slots_across(const dump::OperatorRun& golden, const d
 dump::OperatorRun join_runs(const dump::Runs& runs, std::uint32_t first, std::uint32_t last) {
   dump::OperatorRun whole = runs[last];
   if (first == last || first == OperatorPair::kNone) return whole;
+  whole.is_joined = true;
   std::erase_if(whole.slots, [](const dump::Slot& slot) { return slot.side == model::Side::input; });
   dump::OperatorRun before = runs[first];
   std::erase_if(before.slots, [](const dump::Slot& slot) { return slot.side == model::Side::output; });

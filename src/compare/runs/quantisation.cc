@@ -30,7 +30,7 @@ bool is_quantised(const Runs& runs) {
   for (std::uint32_t i = 0; i < runs.size(); ++i)
     if (const std::string type = runs.without_slots(i).type; quantises(type) || dequantises(type))
       return true;
-  return false;
+  return QuantisedIntegers::find_first(runs).has_value();  // an engine may leave nothing else
 }
 
 // The largest scale.
@@ -83,7 +83,8 @@ std::map<Quantisation::Content, std::size_t> Quantisation::open_results(
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const std::uint32_t index = of_golden ? pairs[i].golden : pairs[i].actual;
     if (index == kNone || (pairs[i].golden != kNone && pairs[i].actual != kNone)) continue;
-    const bool is_idle = pairs[i].fusion == Fusion::moves || pairs[i].fusion == Fusion::makes;
+    const bool is_idle = pairs[i].fusion == Fusion::moves || pairs[i].fusion == Fusion::makes ||
+                         pairs[i].fusion == Fusion::added;
     if (is_idle && !of_quantised) continue;
     if (of_quantised && !dequantises(runs.without_slots(index).type)) continue;
     for (const Slot& slot : runs.slots(index))
@@ -200,7 +201,7 @@ bool is_explained(const SlotComparison& slot, double most) {
   return metrics.relative_l2 <= kDistance && is_grown;
 }
 
-void excuse(SlotComparison& slot) {
+void make_rounding(SlotComparison& slot) {
   slot.verdict = Verdict::rounding;
   const double step = slot.quantisation_step;
   slot.reason +=
@@ -211,10 +212,11 @@ void excuse(SlotComparison& slot) {
 
 }  // namespace
 
-void excuse_quantisation(OperatorComparison& op) {
+void QuantisationJudge::excuse(OperatorComparison& op) {
   if (!op.is_quantised || !op.cause.empty()) return;
   const auto serves = [](const auto& run) { return run != nullptr && QuantisedIntegers::serves(*run); };
   double most = serves(op.golden) || serves(op.actual) ? kDistance : 0;  // they quantise weights, too
+  if (!op.left_out.empty()) most = std::max(most, kGrowth * farthest_);  // what it reads is not known
   const bool is_exponential = op.run().type == "Softmax";  // the largest of its numbers say nothing
   for (const SlotComparison& slot : op.slots)
     if (side_of(slot) == model::Side::input && slot.metrics)
@@ -235,10 +237,12 @@ void excuse_quantisation(OperatorComparison& op) {
   if (std::ranges::none_of(op.slots, is_off)) return;
   for (SlotComparison& slot : op.slots) {
     if (!is_off(slot)) continue;
-    if (side_of(slot) == model::Side::input || are_outputs_explained)
-      excuse(slot);
-    else
+    if (side_of(slot) == model::Side::input || are_outputs_explained) {
+      make_rounding(slot);
+      farthest_ = std::max(farthest_, slot.metrics->relative_l2);
+    } else {
       slot.verdict = Verdict::own_error;
+    }
   }
   op.verdict = are_outputs_explained ? Verdict::rounding : Verdict::own_error;
 }

@@ -56,8 +56,15 @@ class Quantisation {
 // Whether a slot of an operator that has a dequantisation for its partner is what was quantised before.
 bool is_quantised_input(const OperatorComparison& op, const SlotComparison& slot);
 
-// Makes rounding of differences of less than two steps (root mean square), and of what such inputs grow to.
-// An operator whose inputs are rounded and whose result is not has an error of its own.
-void excuse_quantisation(OperatorComparison& op);
+// Sees operators in the order of execution.
+class QuantisationJudge {
+ public:
+  // Makes rounding of differences of less than two steps (root mean square), and of what such inputs grow to.
+  // An operator whose inputs are rounded and whose result is not has an error of its own.
+  void excuse(OperatorComparison& op);
+
+ private:
+  double farthest_ = 0;  // the largest distance that was made rounding, relative L2
+};
 
 }  // namespace opdump::compare

@@ -21,7 +21,7 @@ using dump::Slot;
 using dump::StoredTensor;
 
 constexpr std::string_view kInteger = "_quant", kScaled = "_quant_output_scale_mul", kBias = "_Add",
-                           kProduct = "_MatMul_quant";
+                           kProduct = "_MatMul_quant", kConvBias = "_bias_add";
 
 bool is_integer(model::DType dtype) {
   const model::DTypeKind kind = model::dtype_info(dtype).kind;
@@ -72,14 +72,33 @@ std::uint32_t result_scale_of(const dump::OperatorRun& run) {
   return OperatorPair::kNone;
 }
 
+// "conv" of "conv_quant"
+std::string without_integer(const std::string& name) {
+  return name.ends_with(kInteger) ? name.substr(0, name.size() - kInteger.size()) : name;
+}
+
+// Of the operators of the file that it stands for.
+std::vector<std::string> names_in_file(const dump::OperatorRun& run) {
+  const bool is_made = run.op != nullptr && run.op->original_names && !run.op->original_names->empty();
+  return is_made ? *run.op->original_names : std::vector<std::string>{operator_name(run)};
+}
+
+// Whether an engine made it of the operator of that name and others.
+bool is_made_of(const dump::OperatorRun& run, const std::string& name) {
+  return run.op != nullptr && run.op->original_names && std::ranges::count(*run.op->original_names, name) > 0;
+}
+
 // Of a tensor that has its scale and its zero beside it in an operator, or of what the operator makes.
 std::optional<QuantisedIntegers::Levels> find_beside(const dump::OperatorRun& run, const Slot& slot) {
   if (!is_byte(slot.dtype)) return std::nullopt;
   const bool is_made = slot.side == model::Side::output && computes_with_levels(run.type);
   if (is_made && slot.index > 0) return std::nullopt;
   const model::Side side = is_made ? model::Side::input : slot.side;
-  const std::uint32_t at = is_made ? result_scale_of(run) : slot.index + 1;
-  const Slot *const scale = find_slot(run.slots, side, at), *const zero = find_slot(run.slots, side, at + 1);
+  // MatMulIntegerToFloat has both operands, then both scales, and then both zeros.
+  const std::uint32_t apart = run.type == "MatMulIntegerToFloat" ? 2 : 1;
+  const std::uint32_t at = is_made ? result_scale_of(run) : slot.index + apart;
+  const Slot *const scale = find_slot(run.slots, side, at), *const zero =
+                                                                find_slot(run.slots, side, at + apart);
   if (scale == nullptr || zero == nullptr || !model::is_floating(scale->dtype) || zero->dtype != slot.dtype)
     return std::nullopt;
   const auto step = number_in(*scale), level = number_in(*zero);
@@ -138,10 +157,12 @@ void QuantisedIntegers::carry(std::uint32_t index) {
   }
 }
 
-// Two tensors may have the same integers, and other scales.
+// Two tensors may have the same integers, and other scales. What stands beside the result of several
+// operators is the first one's.
 std::optional<QuantisedIntegers::Levels> QuantisedIntegers::find(const dump::OperatorRun& run,
                                                                  const Slot& slot) const {
-  if (const auto beside = find_beside(run, slot)) return beside;
+  const bool is_of_last = run.is_joined && slot.side == model::Side::output;
+  if (const auto beside = is_of_last ? std::nullopt : find_beside(run, slot)) return beside;
   const auto content = content_of(slot);
   const auto found = content ? levels_.find(*content) : levels_.end();
   return found == levels_.end() ? std::nullopt : std::optional(found->second);
@@ -149,7 +170,7 @@ std::optional<QuantisedIntegers::Levels> QuantisedIntegers::find(const dump::Ope
 
 bool QuantisedIntegers::serves(const dump::OperatorRun& run) {
   return computes_with_levels(run.type) || run.type.ends_with("Integer") ||
-         operator_name(run).find(kInteger) != std::string::npos;
+         operator_name(run).find(kInteger) != std::string::npos || operator_name(run).ends_with(kConvBias);
 }
 
 std::optional<std::uint32_t> QuantisedIntegers::find_first(const dump::Runs& runs) {
@@ -165,7 +186,7 @@ void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {
     const bool is_whole = whole_of(pairs[i]) != OperatorPair::kNone;
     const dump::OperatorRun run = is_whole ? whole_.without_slots(whole_of(pairs[i]))
                                            : quantised_.without_slots(quantised_of(pairs[i]));
-    (is_whole ? whole : quantised).emplace(place_of(run, operator_name(run)), i);
+    (is_whole ? whole : quantised).emplace(place_of(run, name_in_file(run)), i);
   }
   std::vector<bool> is_gone(pairs.size());
   std::vector<std::size_t> found;
@@ -174,13 +195,14 @@ void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {
       const auto& [rank, step, name] = place;
       if (!name.ends_with(last) || is_gone[at]) continue;
       const std::string base = name.substr(0, name.size() - last.size());
+      const std::string begins = base + std::string(first);
+      const bool is_one = is_made_of(quantised_.without_slots(quantised_of(pairs[at])), begins);
       const auto partner = whole.find({rank, step, base}),
-                 begin = quantised.find({rank, step, base + std::string(first)});
+                 begin = quantised.find(is_one ? place : Place{rank, step, begins});
       if (partner == whole.end() || begin == quantised.end() || pairs[partner->second].is_whole()) continue;
       OperatorPair& pair = pairs[partner->second];
       quantised_of(pair) = quantised_of(pairs[at]);
-      if (begin != quantised.find(place))
-        (is_golden_ ? pair.golden_first : pair.actual_first) = quantised_of(pairs[begin->second]);
+      if (begin->second != at) first_quantised_of(pair) = quantised_of(pairs[begin->second]);
       pair.paired_by = PairedBy::name;
       is_gone[at] = is_gone[begin->second] = true;
       found.push_back(partner->second);
@@ -191,6 +213,8 @@ void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {
   join(kBias, kProduct);
   join_followers(pairs, found, false, is_gone);
   join_followers(pairs, found, true, is_gone);
+  join_parts(pairs, is_gone);
+  join_fused(pairs, is_gone);
   std::size_t at = 0;
   std::erase_if(pairs, [&](const OperatorPair&) { return static_cast<bool>(is_gone[at++]); });
 }
@@ -198,7 +222,7 @@ void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {
 // Of the whole model, what leaves numbers from 0 on, or up to a limit: its integers stand for no others. Of
 // the quantised one, the bias of a convolution.
 bool QuantisedIntegers::belongs_to_the_one_before(const dump::OperatorRun& run, bool is_whole) {
-  return is_whole ? run.type == "Relu" || run.type == "Clip" : operator_name(run).ends_with("_bias_add");
+  return is_whole ? run.type == "Relu" || run.type == "Clip" : operator_name(run).ends_with(kConvBias);
 }
 
 void QuantisedIntegers::join_followers(std::vector<OperatorPair>& pairs,
@@ -228,6 +252,64 @@ void QuantisedIntegers::join_followers(std::vector<OperatorPair>& pairs,
     index_of(pair) = index_of(pairs[i]);
     is_gone[i] = true;
     results.erase(before);
+  }
+}
+
+// DynamicQuantizeMatMul adds the bias, too: in the whole model, MatMul and Add, or MatMul and BiasGelu.
+void QuantisedIntegers::join_parts(std::vector<OperatorPair>& pairs, std::vector<bool>& is_gone) const {
+  std::map<Place, std::size_t> open,
+      made;  // of the whole model: what has no partner, what was made of others
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (is_gone[i] || whole_of(pairs[i]) == OperatorPair::kNone) continue;
+    const dump::OperatorRun run = whole_.without_slots(whole_of(pairs[i]));
+    if (!pairs[i].is_whole()) open.emplace(place_of(run, name_in_file(run)), i);
+    if (run.op == nullptr || !run.op->original_names) continue;
+    for (const std::string& name : *run.op->original_names) made.emplace(place_of(run, name), i);
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (is_gone[i] || quantised_of(pairs[i]) == OperatorPair::kNone) continue;
+    const dump::OperatorRun run = quantised_.without_slots(quantised_of(pairs[i]));
+    if (run.op == nullptr || !run.op->original_names) continue;
+    const auto begins = [&](const std::string& name) { return name.ends_with(kInteger); };
+    const auto first = std::ranges::find_if(*run.op->original_names, begins);
+    if (first == run.op->original_names->end()) continue;
+    const auto part = open.find(place_of(run, without_integer(*first)));
+    const auto last = made.find(place_of(run, name_in_file(run)));
+    const std::size_t at = pairs[i].is_whole() ? i : last != made.end() ? last->second : pairs.size();
+    if (part == open.end() || is_gone[part->second] || at == pairs.size() || !pairs[at].is_whole()) continue;
+    first_whole_of(pairs[at]) = whole_of(pairs[part->second]);
+    if (at != i) first_quantised_of(pairs[at]) = quantised_of(pairs[i]);
+    pairs[at].fusion = Fusion::none;
+    is_gone[part->second] = true;
+    if (at != i) is_gone[i] = true;
+  }
+}
+
+// FusedConv: in the quantised model, ConvInteger and Relu. If it has no operator for the first of them,
+// inputs are not compared.
+void QuantisedIntegers::join_fused(std::vector<OperatorPair>& pairs, std::vector<bool>& is_gone) const {
+  std::map<Place, std::size_t> open;  // of the quantised model, with integers
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (is_gone[i] || pairs[i].is_whole() || quantised_of(pairs[i]) == OperatorPair::kNone) continue;
+    const dump::OperatorRun run = quantised_.without_slots(quantised_of(pairs[i]));
+    if (serves(run)) open.emplace(place_of(run, without_integer(name_in_file(run))), i);
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    OperatorPair& pair = pairs[i];
+    if (is_gone[i] || !pair.is_whole() || first_quantised_of(pair) != OperatorPair::kNone) continue;
+    const dump::OperatorRun run = whole_.without_slots(whole_of(pair));
+    const std::vector<std::string> parts = names_in_file(run);
+    std::vector<std::string> made = names_in_file(quantised_.without_slots(quantised_of(pair)));
+    std::ranges::transform(made, made.begin(), without_integer);
+    const auto is_in_both = [&](const std::string& part) { return std::ranges::count(made, part) > 0; };
+    if (parts.size() == 1 || std::ranges::all_of(parts, is_in_both)) continue;
+    const auto first = open.find(place_of(run, parts.front()));
+    if (first == open.end() || is_gone[first->second]) {
+      pair.fusion = Fusion::fused;
+      continue;
+    }
+    first_quantised_of(pair) = quantised_of(pairs[first->second]);
+    is_gone[first->second] = true;
   }
 }
 

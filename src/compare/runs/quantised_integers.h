@@ -31,7 +31,8 @@ class QuantisedIntegers {
   std::optional<Levels> find(const dump::OperatorRun& run, const dump::Slot& slot) const;
 
   // Pairs what has no partner by names. What computes with integers alone, as MatMulInteger, is joined with
-  // the multiplication by its scales; an activation that quantising does, too, with the operator before it.
+  // the multiplication by its scales; an activation that quantising does, too, with the operator before it;
+  // what an engine made one of in one run only, in the other run.
   void pair_by_names(std::vector<OperatorPair>& pairs) const;
 
   // Whether it computes with integers, or only for what does.
@@ -45,8 +46,16 @@ class QuantisedIntegers {
  private:
   std::uint32_t& whole_of(OperatorPair& pair) const { return is_golden_ ? pair.actual : pair.golden; }
   std::uint32_t& quantised_of(OperatorPair& pair) const { return is_golden_ ? pair.golden : pair.actual; }
+  std::uint32_t& first_whole_of(OperatorPair& pair) const {
+    return is_golden_ ? pair.actual_first : pair.golden_first;
+  }
+  std::uint32_t& first_quantised_of(OperatorPair& pair) const {
+    return is_golden_ ? pair.golden_first : pair.actual_first;
+  }
   void read_levels();
   void carry(std::uint32_t index);
+  void join_parts(std::vector<OperatorPair>& pairs, std::vector<bool>& is_gone) const;
+  void join_fused(std::vector<OperatorPair>& pairs, std::vector<bool>& is_gone) const;
   static bool belongs_to_the_one_before(const dump::OperatorRun& run, bool is_whole);
   void join_followers(std::vector<OperatorPair>& pairs, const std::vector<std::size_t>& found, bool is_whole,
                       std::vector<bool>& is_gone) const;

@@ -10,6 +10,7 @@
 
 #include "base/text/json.h"
 #include "base/text/text.h"
+#include "compare/runs/quantised_integers.h"
 #include "model/dtype.h"
 
 namespace opdump::compare {
@@ -121,10 +122,11 @@ std::string_view onnx_type(const dump::OperatorRun& run) {
                                        : std::string_view();
 }
 
-// The name of an operator of ONNX does not tell its type, as that of PyTorch does.
+// The name of an operator of ONNX does not tell its type, as that of PyTorch does. QLinearConv is a Conv.
 bool is_another_operator(const dump::OperatorRun& golden, const dump::OperatorRun& actual) {
   const std::string_view g = onnx_type(golden), a = onnx_type(actual);
-  return golden.name == actual.name && !g.empty() && !a.empty() && g != a;
+  return golden.name == actual.name && !g.empty() && !a.empty() && g != a &&
+         QuantisedIntegers::serves(golden) == QuantisedIntegers::serves(actual);
 }
 
 std::string input_name(const ordered_json& tensor) {

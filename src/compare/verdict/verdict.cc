@@ -11,7 +11,6 @@
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/runs/quantisation.h"
 #include "compare/runs/views.h"
 #include "compare/sharded/measure_shards.h"
 #include "compare/verdict/arguments.h"
@@ -224,7 +223,7 @@ void Judge::judge(OperatorComparison& op) {
   name_ranks(op);
   find_cause(op);
   const bool reads_rounding = rounding_.excuse(op);
-  excuse_quantisation(op);
+  quantisation_.excuse(op);
   if (gains_) gains_->judge(op);
   if (op.cause.empty()) op.cause = explain_sums(op);
   if (op.cause.empty() && op.other_rank && has_bad_output(op.verdict))

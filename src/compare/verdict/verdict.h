@@ -14,6 +14,7 @@
 #include "compare/comparison.h"
 #include "compare/equivalence.h"
 #include "compare/gains/gain_judge.h"
+#include "compare/runs/quantisation.h"
 #include "compare/verdict/rounding.h"
 
 namespace opdump::compare {
@@ -94,6 +95,7 @@ class Judge {
   Comparison so_far_;
   bool measured_difference_ = false, open_question_ = false;
   RoundingJudge rounding_;
+  QuantisationJudge quantisation_;
   std::optional<std::uint32_t> rank_;      // of the first
   std::optional<std::uint32_t> fed_rank_;  // the last one that got a difference from another rank
   std::optional<std::int64_t> last_step_;

@@ -96,6 +96,7 @@ struct OperatorRun {
   std::uint64_t task = 0;  // as in file names; 0 in scheme (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index
+  bool is_joined = false;   // it stands for several: the inputs of the first, all else of the last
 };
 
 // Receives executions, one after the other.
