@@ -463,7 +463,7 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
   const bool is_across =
       options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual) ||
-                              is_one_saved_in_blocks(golden_runs, actual_runs));
+                              is_one_saved_in_other_layout(golden_runs, actual_runs));
   if (is_across) {
     OPDUMP_CHECK_OK(refuse_integers("golden", "actual", golden_runs));
     OPDUMP_CHECK_OK(refuse_integers("actual", "golden", actual_runs));

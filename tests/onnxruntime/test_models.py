@@ -340,14 +340,20 @@ def test_blocked_layouts_are_not_accused(run, blocks):
     assert seen["conv", "output.0"]["verdict"] == "skipped" and seen["conv", "output.0"]["reason"] == "part of a fused operator"
 
 
+def save_optimized(model, level):
+    saved = model.parent / f"saved_{level}.onnx"
+    script = ("import sys, onnxruntime as ort; options = ort.SessionOptions(); options.optimized_model_filepath = sys.argv[2]; "
+              "options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, 'ORT_ENABLE_' + sys.argv[3]); "
+              "ort.InferenceSession(sys.argv[1], options, providers=['CPUExecutionProvider'])")
+    subprocess.run([NEWEST, "-c", script, model, saved, level], check=True, capture_output=True)
+    return saved
+
+
 def test_a_model_saved_in_blocks_is_compared_with_the_original(run, blocks):
     """ONNX Runtime saves weights and values in blocks, too; those that 20 channels do not fill stay as they are."""
     if not os.access(NEWEST, os.X_OK) or subprocess.run([NEWEST, "-c", "import onnxruntime"], capture_output=True).returncode:
         pytest.skip("no onnxruntime from PyPI: tools/fetch_torch.sh")
-    saved = blocks.parent / "saved.onnx"
-    script = ("import sys, onnxruntime as ort; options = ort.SessionOptions(); options.optimized_model_filepath = sys.argv[2]; "
-              "ort.InferenceSession(sys.argv[1], options, providers=['CPUExecutionProvider'])")
-    subprocess.run([NEWEST, "-c", script, blocks, saved], check=True, capture_output=True)
+    saved = save_optimized(blocks, "ALL")
     for name, model in (("written", blocks), ("saved", saved)):
         run.run(model, "--input", f"x={blocks.parent / 'x.npy'}", settings={"path": str(run.directory / name)})
     for pair in (("written", "saved"), ("saved", "written")):
@@ -388,6 +394,26 @@ def test_what_the_engine_transposes_is_not_accused(run, channels_last):
     done = subprocess.run([OPDUMP, "blame", "written", "executed", "--json", "--python", sys.executable], cwd=run.directory,
                           capture_output=True, text=True)
     assert json.loads(done.stdout)["findings"] == [], done.stdout
+
+
+@pytest.mark.parametrize("level", ["EXTENDED", "ALL"])
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_a_model_saved_with_moved_transpositions_is_compared_with_the_original(run, channels_last, level, is_wrong):
+    """ReduceSum then has axis 1, and the operators before it have their channels first. Another axis is named."""
+    if not os.access(NEWEST, os.X_OK) or subprocess.run([NEWEST, "-c", "import onnxruntime"], capture_output=True).returncode:
+        pytest.skip("no onnxruntime from PyPI: tools/fetch_torch.sh")
+    model = onnx.load(channels_last)
+    if is_wrong:
+        next(node for node in model.graph.node if node.name == "axes").attribute[0].t.CopyFrom(numpy_helper.from_array(np.array([1], "i8")))
+    changed = channels_last.parent / "changed.onnx"
+    onnx.save(model, changed)
+    for name, path in (("written", channels_last), ("saved", save_optimized(changed, level))):
+        run.run(path, "--input", f"x={channels_last.parent / 'x.npy'}", settings={"path": str(run.directory / name)})
+    for pair in (("written", "saved"), ("saved", "written")):
+        done = subprocess.run([OPDUMP, "compare", *pair], cwd=run.directory, capture_output=True, text=True)
+        assert done.returncode == is_wrong and ("first bad operator: sum " in done.stdout) == is_wrong, done.stdout
+        done = subprocess.run([OPDUMP, "blame", *pair, "--python", sys.executable], cwd=run.directory, capture_output=True, text=True)
+        assert done.returncode == is_wrong and ("): sum " in done.stdout) == is_wrong, done.stdout
 
 
 def test_the_operator_that_fails_is_named(run, models):

@@ -35,6 +35,7 @@ struct FlowNode {
   OperatorKind kind = {};
   std::string path = {};
   std::string last_path = {};  // of the last one of several operators
+  std::string onnx_name = {};  // and type, of an operator of ONNX
   std::vector<FlowOperand> inputs = {}, outputs = {};
 
   bool can_pair() const {

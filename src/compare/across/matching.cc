@@ -175,6 +175,7 @@ void CrossMatch::declare(std::uint32_t golden, std::uint32_t actual) {
 
 void CrossMatch::match() {
   match_values();
+  match_onnx_names();
   match_weights();
   match_data_flow();
   match_paths();
@@ -214,6 +215,17 @@ void CrossMatch::match_values() {
     });
   }
   join_best(std::move(candidates), PairedBy::values);
+}
+
+// Of two models of ONNX: that of a network and what an engine made of it.
+void CrossMatch::match_onnx_names() {
+  std::map<std::string, std::uint32_t> names;
+  for (std::uint32_t g = 0; g < golden_.size(); ++g)
+    if (is_open_golden(g) && !golden_[g].onnx_name.empty()) names.emplace(golden_[g].onnx_name, g);
+  for (std::uint32_t a = 0; a < actual_.size(); ++a) {
+    const auto same = is_open_actual(a) ? names.find(actual_[a].onnx_name) : names.end();
+    if (same != names.end() && is_open_golden(same->second)) join(same->second, a, PairedBy::name, 0.95);
+  }
 }
 
 // Weights are equal bit by bit, unless an export has folded something into them or they are quantised.

@@ -48,6 +48,7 @@ class CrossMatch {
   void join(std::uint32_t golden, std::uint32_t actual, PairedBy method, double confidence);
   void join_best(std::vector<Candidate> candidates, PairedBy method);
   void match_values();
+  void match_onnx_names();
   void match_weights();
   void match_data_flow();
   void match_paths();

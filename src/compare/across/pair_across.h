@@ -19,9 +19,9 @@ namespace opdump::compare {
 // Whether statuses say that the two were recorded from different frameworks.
 bool are_of_different_frameworks(const dump::DumpSet& golden, const dump::DumpSet& actual);
 
-// Whether one of the two is of a model that ONNX Runtime saved after it had put channels into blocks: such
-// operators have other names, and nothing says of which they were made.
-bool is_one_saved_in_blocks(const dump::Runs& golden, const dump::Runs& actual);
+// Whether one of the two is of a model that ONNX Runtime saved after it had put channels into blocks, or had
+// moved transpositions: such operators have other names or layouts, and nothing says of which they were made.
+bool is_one_saved_in_other_layout(const dump::Runs& golden, const dump::Runs& actual);
 
 // Names of operators that a user declares to be the same: golden's, actual's. An empty one: it has no
 // partner.
@@ -34,6 +34,7 @@ Result<PairingMap> parse_pairing_map(std::string_view text);
 // Pairs the operators of steps that both have (of the only step of each, whatever its number), in this order:
 //   - `map`,
 //   - values: both compute the same, whatever the shape and the order of elements,
+//   - name: both are operators of ONNX of one name and type,
 //   - weights: both are of one kind and read the same weights,
 //   - data flow: both are of one kind and read what paired operators compute,
 //   - path: both are of one kind in modules of one path, in order; or the last ones of a module,

@@ -149,12 +149,31 @@ bool reads_terms(const OperatorComparison& op) {
   return op.golden != nullptr && op.actual != nullptr && is_one(op.golden) != is_one(op.actual);
 }
 
-// An engine that gives the same may have other weights, axes and layouts.
+void add_slot(const SlotComparison& slot, Evidence::OfSide& side) {
+  side.differs |= is_difference(slot.verdict);
+  side.is_unpaired |= slot.verdict == Verdict::missing || slot.verdict == Verdict::extra;
+  side.is_unreadable |= slot.verdict == Verdict::unreadable;
+  side.is_compared |= slot.verdict != Verdict::skipped;
+}
+
+// An axis, or the sizes of a tensor.
+bool is_place(const SlotComparison& slot) {
+  return slot.golden != nullptr && slot.actual != nullptr && slot.golden->shape &&
+         slot.golden->shape->dims().size() <= 1 && !model::is_floating(slot.golden->dtype);
+}
+
+// An engine that gives the same may have other weights, axes and layouts; another framework other axes.
 void leave_out_rewritten_inputs(OperatorComparison& op, Evidence& evidence) {
+  const bool is_rewritten = is_rewritten_by_engine(op.golden.get(), op.actual.get()) || reads_terms(op);
+  if (!is_rewritten && !op.is_across) return;
   if (evidence.outputs.differs || !evidence.outputs.is_compared) return;
   evidence.inputs = {};
   for (SlotComparison& slot : op.slots) {
     if (side_of(slot) == model::Side::output || slot.verdict == Verdict::match) continue;
+    if (!is_rewritten && !is_place(slot)) {
+      add_slot(slot, evidence.inputs);
+      continue;
+    }
     slot.verdict = Verdict::skipped;
     slot.metrics.reset();
     slot.reason = kRewritten;
@@ -193,15 +212,10 @@ void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence
     if (is_paired && ((slot.verdict == Verdict::missing && unfinished.excuses_actual(*op.actual)) ||
                       (slot.verdict == Verdict::extra && unfinished.excuses_golden(*op.golden))))
       slot.verdict = Verdict::unreadable;
-    Evidence::OfSide& side = side_of(slot) == model::Side::output ? evidence.outputs : evidence.inputs;
-    side.differs |= is_difference(slot.verdict);
-    side.is_unpaired |= slot.verdict == Verdict::missing || slot.verdict == Verdict::extra;
-    side.is_unreadable |= slot.verdict == Verdict::unreadable;
-    side.is_compared |= slot.verdict != Verdict::skipped;
+    add_slot(slot, side_of(slot) == model::Side::output ? evidence.outputs : evidence.inputs);
     evidence.has_slots = true;
   }
-  if (is_rewritten_by_engine(op.golden.get(), op.actual.get()) || reads_terms(op))
-    leave_out_rewritten_inputs(op, evidence);
+  leave_out_rewritten_inputs(op, evidence);
   evidence.inputs.differs |= op.other_rank.has_value();
 }
 
