@@ -35,6 +35,11 @@ bool is_rounded_to(const SlotComparison& slot, model::DType type) {
   return again.metrics && again.metrics->mismatch_count == 0;
 }
 
+// Two frameworks, or a graph as written and as an engine executes it: both round otherwise.
+bool are_of_other_operators(const OperatorComparison& op) {
+  return op.is_across || compare::is_rewritten_by_engine(op.golden.get(), op.actual.get());
+}
+
 }  // namespace
 
 bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
@@ -65,15 +70,19 @@ bool differs(const OperatorComparison& op, model::Side side) {
 bool has_own_error(const OperatorComparison& op) {
   return op.verdict == Verdict::own_error && std::ranges::none_of(op.slots, [&](const SlotComparison& slot) {
            const bool is_open = slot.golden != nullptr && !slot.golden->has_data();  // a list, a resource
-           const bool is_near = op.is_across || (op.is_quantised && compare::is_fine(slot.verdict));
+           const bool is_near =
+               are_of_other_operators(op) || (op.is_quantised && compare::is_fine(slot.verdict));
            return compare::side_of(slot) == model::Side::input && (is_open || (!is_near && differs(slot)));
          });
 }
 
-bool computes_otherwise(const OperatorComparison& op) { return op.is_across && has_own_error(op); }
+bool computes_otherwise(const OperatorComparison& op) {
+  return (are_of_other_operators(op) || !op.left_out.empty()) && has_own_error(op);
+}
 
 std::string why_otherwise(const OperatorComparison& op) {
-  return "its inputs match, and each run's output is right for what it executes, in actual " +
+  return (op.left_out.empty() ? "its inputs match" : op.left_out) +
+         ", and each run's output is right for what it executes, in actual " +
          compare::one_line(compare::operator_name(*op.actual)) + " (" + compare::one_line(op.actual->type) +
          "): other arguments, or another operator";
 }

@@ -26,11 +26,12 @@ bool is_only_in_actual(const compare::SlotComparison& slot);
 // Any slot of that side.
 bool differs(const compare::OperatorComparison& op, model::Side side);
 
-// Its inputs are the same, in another framework but for rounding, and all recorded, and its output is not.
+// Its inputs are the same, in another framework or engine but for rounding, and all recorded, and its output
+// is not.
 bool has_own_error(const compare::OperatorComparison& op);
 
-// The same in another framework: its operator or its arguments are others, if both runs are right by
-// themselves.
+// The same in another framework or engine: its operator or its arguments are others, if both runs are right
+// by themselves.
 bool computes_otherwise(const compare::OperatorComparison& op);
 std::string why_otherwise(const compare::OperatorComparison& op);
 

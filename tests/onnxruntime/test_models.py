@@ -416,6 +416,52 @@ def test_a_model_saved_with_moved_transpositions_is_compared_with_the_original(r
         assert done.returncode == is_wrong and ("): sum " in done.stdout) == is_wrong, done.stdout
 
 
+@pytest.mark.parametrize("axis, status", [(2, 0), (1, 1)])
+def test_an_attribute_of_one_version_is_an_input_of_another(run, tmp_path, axis, status):
+    """ReduceMean has its axes as an attribute up to opset 17. The second model has an operator more, an Identity."""
+    node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    relu, copy = node("Relu", ["x"], ["r"], "relu"), node("Identity", ["r"], ["c"], "copy")
+    graphs = {17: ([relu, node("ReduceMean", ["r"], ["y"], "mean", axes=[2], keepdims=0)], []),
+              18: ([relu, copy, node("ReduceMean", ["c", "axes"], ["y"], "mean", keepdims=0)],
+                   [numpy_helper.from_array(np.array([axis], "i8"), "axes")])}
+    for opset, (nodes, constants) in graphs.items():
+        graph = onnx.helper.make_graph(nodes, "g", [value("x", 1, [2, 3, 3])], [value("y", 1, None)], constants)
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=8), tmp_path / f"{opset}.onnx")
+        run.run(tmp_path / f"{opset}.onnx", "--random", 1, settings={"path": str(run.directory / str(opset))})
+    for pair in (("17", "18"), ("18", "17")):
+        done = subprocess.run([OPDUMP, "compare", *pair], cwd=run.directory, capture_output=True, text=True)
+        assert done.returncode == status and ("first bad operator: mean " in done.stdout) == bool(status), done.stdout
+
+
+def test_what_the_engine_puts_in_has_no_name(run, blocks):
+    """ONNX Runtime numbers what it puts in to reorder channels: no pairs if the graphs differ."""
+    changed = onnx.load(blocks)
+    changed.graph.node.insert(1, onnx.helper.make_node("Identity", ["c"], ["i"], "copy"))
+    changed.graph.node.append(onnx.helper.make_node("Softmax", ["e"], ["z"], "more", axis=1))
+    changed.graph.output.append(onnx.helper.make_tensor_value_info("z", 1, None))
+    onnx.save(changed, blocks.parent / "changed.onnx")
+    for name, model in (("golden", blocks), ("actual", blocks.parent / "changed.onnx")):
+        run.run(model, "--as-executed", "--input", f"x={blocks.parent / 'x.npy'}", settings={"path": str(run.directory / name)})
+    done = subprocess.run([OPDUMP, "compare", "golden", "actual", "--json", "--all"], cwd=run.directory, capture_output=True, text=True)
+    wrong = [line["operator"] for line in map(json.loads, done.stdout.splitlines()) if line.get("operator_verdict") in ("own_error", "inherited")]
+    assert wrong == [], done.stdout
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_another_activation_that_the_engine_fuses_is_named(run, blocks, is_wrong):
+    """The engine rounds otherwise, and blame says what compare does."""
+    written = onnx.load(blocks)
+    if is_wrong:
+        next(node for node in written.graph.node if node.name == "sigmoid").op_type = "Tanh"
+    changed = blocks.parent / "changed.onnx"
+    onnx.save(written, changed)
+    for name, model, options in (("golden", blocks, []), ("actual", changed, ["--as-executed"])):
+        run.run(model, "--input", f"x={blocks.parent / 'x.npy'}", *options, settings={"path": str(run.directory / name)})
+    for command in (["compare"], *([["blame", "--python", sys.executable]] if is_wrong else [])):
+        done = subprocess.run([OPDUMP, *command, "golden", "actual"], cwd=run.directory, capture_output=True, text=True)
+        assert done.returncode == is_wrong and (": sigmoid (" in done.stdout or "): sigmoid " in done.stdout) == is_wrong, done.stdout
+
+
 def test_the_operator_that_fails_is_named(run, models):
     said = run.model(models, "failing", status=3)
     assert "failing.onnx: operator reshape (Reshape) failed: " in said

@@ -62,14 +62,24 @@ std::string shapes_of(const FrameRuns& part, std::uint32_t i) {
 }
 
 // But for the size of the first axis, as with another batch. Empty if one is not known.
-std::vector<std::vector<std::int64_t>> inner_shapes(const FrameRuns& part, std::uint32_t i) {
-  std::vector<std::vector<std::int64_t>> shapes;
+using Shapes = std::map<std::pair<model::Side, std::uint32_t>, std::vector<std::int64_t>>;
+Shapes inner_shapes(const FrameRuns& part, std::uint32_t i) {
+  Shapes shapes;
   for (const Slot& slot : part.runs->slots(part.first + i)) {
     if (!slot.shape) return {};
-    shapes.emplace_back(slot.shape->dims().begin(), slot.shape->dims().end());
-    if (!shapes.back().empty()) shapes.back().front() = 0;
+    std::vector<std::int64_t>& shape = shapes[{slot.side, slot.index}];
+    shape.assign(slot.shape->dims().begin(), slot.shape->dims().end());
+    if (!shape.empty()) shape.front() = 0;
   }
   return shapes;
+}
+
+// Of what both have: an attribute may be an input in another version of ONNX.
+bool have_other_shapes(const Shapes& golden, const Shapes& actual) {
+  return std::ranges::any_of(golden, [&](const auto& slot) {
+    const auto same = actual.find(slot.first);
+    return same != actual.end() && same->second != slot.second;
+  });
 }
 
 bool states_originals(const OperatorRun& run) { return run.op != nullptr && run.op->original_names; }
@@ -81,6 +91,13 @@ bool has_open(const FrameRuns& part) {
   for (std::uint32_t i = 0; i < part.size(); ++i)
     if (part.partners[i] == kNone) return true;
   return false;
+}
+
+// An engine numbers its ReorderOutput as it makes them: the same number is another one in a graph that
+// differs.
+bool is_put_in_for_layout(const OperatorRun& run) {
+  return states_originals(run) && run.op->original_names->empty() &&
+         kind_of(run.type).role == OperatorRole::moves;
 }
 
 // What an engine made of others goes by the last of these, which gives what it gives.
@@ -202,8 +219,10 @@ std::uint32_t FramePairing::join_sequences() {
 }
 
 void FramePairing::join_names() {
-  const auto name = [](const FrameRuns& part, std::uint32_t i) {
-    return name_of(part.runs->without_slots(part.first + i));
+  const bool are_equal = has_equal_names();
+  const auto name = [&](const FrameRuns& part, std::uint32_t i) {
+    const OperatorRun run = part.runs->without_slots(part.first + i);
+    return are_equal || !is_put_in_for_layout(run) ? name_of(run) : std::string();
   };
   join_equal(rule_->graph, PairedBy::name, name);
   // Layouts spell a name with more or with fewer characters of the program's.
@@ -226,8 +245,7 @@ void FramePairing::separate_reshaped() {
     ++joined;
     const std::uint32_t a = golden_.partners[g];
     if (states_originals(golden_, g) || states_originals(actual_, a)) continue;  // it reads what others read
-    const auto of_golden = inner_shapes(golden_, g), of_actual = inner_shapes(actual_, a);
-    if (!of_golden.empty() && !of_actual.empty() && of_golden != of_actual) reshaped.push_back(g);
+    if (have_other_shapes(inner_shapes(golden_, g), inner_shapes(actual_, a))) reshaped.push_back(g);
   }
   if (2 * reshaped.size() > joined) return;
   for (const std::uint32_t g : reshaped) {

@@ -9,6 +9,7 @@
 #include "compare/choices/choice.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/verdict/arguments.h"
 #include "compare/verdict/recompute.h"
 
 namespace opdump::compare {
@@ -63,9 +64,11 @@ bool chooses_otherwise(const OperatorComparison& op) {
          chooses_right(*op.golden) == true && chooses_right(*op.actual) == true;
 }
 
-// Where a framework computes at once what the other one takes several operators for, which round in between.
+// Where a framework or an engine computes at once what the other one takes several operators for, which round
+// in between.
 bool is_of_other_operators(const OperatorComparison& op) {
-  return op.is_across && kind_of(op.golden->type).name != kind_of(op.actual->type).name;
+  const bool is_fused = !op.left_out.empty() && is_rewritten_by_engine(op.golden.get(), op.actual.get());
+  return is_fused || (op.is_across && kind_of(op.golden->type).name != kind_of(op.actual->type).name);
 }
 
 // Beside the other inputs it is nothing: a gradient that is zero but for rounding, among all gradients.

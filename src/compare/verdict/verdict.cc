@@ -162,18 +162,28 @@ bool is_place(const SlotComparison& slot) {
          slot.golden->shape->dims().size() <= 1 && !model::is_floating(slot.golden->dtype);
 }
 
+// Axes and limits of ONNX are attributes in some versions of its operators, and inputs in others.
+bool is_attribute_elsewhere(const OperatorComparison& op, const SlotComparison& slot) {
+  const auto is_onnx = [](const auto& run) {
+    return run != nullptr && run->form != nullptr && run->form->function.starts_with("onnx::");
+  };
+  const dump::Slot* const single = slot.golden == nullptr ? slot.actual : slot.golden;
+  return (slot.golden == nullptr) != (slot.actual == nullptr) && is_onnx(op.golden) && is_onnx(op.actual) &&
+         single->shape && single->shape->dims().size() <= 1;
+}
+
 // An engine that gives the same may have other weights, axes and layouts; another framework other axes.
 void leave_out_rewritten_inputs(OperatorComparison& op, Evidence& evidence) {
   const bool is_rewritten = is_rewritten_by_engine(op.golden.get(), op.actual.get()) || reads_terms(op);
-  if (!is_rewritten && !op.is_across) return;
   if (evidence.outputs.differs || !evidence.outputs.is_compared) return;
   evidence.inputs = {};
   for (SlotComparison& slot : op.slots) {
-    if (side_of(slot) == model::Side::output || slot.verdict == Verdict::match) continue;
-    if (!is_rewritten && !is_place(slot)) {
+    if (side_of(slot) == model::Side::output) continue;
+    if (!is_rewritten && !(op.is_across && is_place(slot)) && !is_attribute_elsewhere(op, slot)) {
       add_slot(slot, evidence.inputs);
       continue;
     }
+    if (slot.verdict == Verdict::match) continue;
     slot.verdict = Verdict::skipped;
     slot.metrics.reset();
     slot.reason = kRewritten;
