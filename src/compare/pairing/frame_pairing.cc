@@ -226,8 +226,10 @@ void FramePairing::join_names() {
   };
   join_equal(rule_->graph, PairedBy::name, name);
   // Layouts spell a name with more or with fewer characters of the program's.
-  join_equal(rule_->graph, PairedBy::name,
-             [&](const FrameRuns& part, std::uint32_t i) { return dump::plain_name(name(part, i)); });
+  join_equal(rule_->graph, PairedBy::name, [&](const FrameRuns& part, std::uint32_t i) {
+    const std::string spelt = name(part, i);
+    return spelt.empty() ? spelt : dump::plain_name(spelt);
+  });
   // A model that is loaded in another order has another number.
   join_equal(false, PairedBy::graph, name);
 }

@@ -84,6 +84,19 @@ TEST(Pairing, ExecutedOperatorsOfOtherNamesStayAlone) {
               ElementsAre("=d", "a=", "bc=c"));
 }
 
+TEST(Pairing, WhatAnEnginePutsInForALayoutIsAPairInEqualGraphsOnly) {
+  const auto reorder = [](const std::string& name) {
+    OperatorRun run = make_executed(name, {});
+    run.type = "ReorderOutput";
+    return run;
+  };
+  const std::vector<OperatorRun> golden{make_executed("a", {"a"}), reorder("reorder_1")};
+  EXPECT_THAT(pair_names(golden, golden), ElementsAre("a=a", "reorder_1=reorder_1"));
+  EXPECT_THAT(
+      pair_names(golden, {make_executed("a", {"a"}), make_executed("b", {"b"}), reorder("reorder_1")}),
+      ElementsAre("a=a", "=b", "=reorder_1", "reorder_1="));
+}
+
 // What opdump recorded: it numbers operators within a scope.
 OperatorRun make_logged(const std::string& name, model::Shape shape = {2, 3}) {
   OperatorRun run = make_run("Default_" + name, name.substr(0, name.find('-')), std::move(shape));
