@@ -433,6 +433,17 @@ def test_an_attribute_of_one_version_is_an_input_of_another(run, tmp_path, axis,
         assert done.returncode == status and ("first bad operator: mean " in done.stdout) == bool(status), done.stdout
 
 
+def test_an_output_that_one_model_does_not_want_is_no_difference(run, tmp_path):
+    node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    for name, outputs in (("both", ["y", "mask"]), ("one", ["y"])):
+        graph = onnx.helper.make_graph([node("MaxPool", ["x"], outputs, "pool", kernel_shape=[2, 2])], "g", [value("x", 1, [1, 1, 4, 4])],
+                                       [value("y", 1, None)])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / f"{name}.onnx")
+        run.run(tmp_path / f"{name}.onnx", "--random", 1, settings={"path": str(run.directory / name)})
+    done = subprocess.run([OPDUMP, "compare", "both", "one"], cwd=run.directory, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
 def test_what_the_engine_puts_in_has_no_name(run, blocks):
     """ONNX Runtime numbers what it puts in to reorder channels: no pairs if the graphs differ."""
     changed = onnx.load(blocks)

@@ -51,6 +51,13 @@ bool is_overwritten(const OperatorComparison& op, const SlotComparison& slot) {
          slot.golden->index < outputs;
 }
 
+bool is_of_onnx(const OperatorComparison& op) {
+  const auto is_onnx = [](const auto& run) {
+    return run != nullptr && run->form != nullptr && run->form->function.starts_with("onnx::");
+  };
+  return is_onnx(op.golden) && is_onnx(op.actual);
+}
+
 // Why nothing is said of a slot; empty if something is. An engine gives operators inputs that they had not.
 std::string_view left_out(const OperatorComparison& op, const SlotComparison& slot) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
@@ -63,6 +70,8 @@ std::string_view left_out(const OperatorComparison& op, const SlotComparison& sl
   if (!op.shards.empty() && !op.left_out.empty()) return op.left_out;
   if (!slot.is_cut_in_rows && looks_up_own_rows(op)) return "each rank looks up the rows that it has";
   if (gives_another_shape(op)) return "the engine computes in another layout";
+  if (is_single && side_of(slot) == model::Side::output && is_of_onnx(op))
+    return "optional, and not wanted in the other run";
   if (is_paired && (side_of(slot) == model::Side::output || is_quantised_input(op, slot))) return {};
   if (!op.left_out.empty()) return op.left_out;
   if (is_number_for_engine(op, slot)) return kRewritten;
@@ -164,12 +173,9 @@ bool is_place(const SlotComparison& slot) {
 
 // Axes and limits of ONNX are attributes in some versions of its operators, and inputs in others.
 bool is_attribute_elsewhere(const OperatorComparison& op, const SlotComparison& slot) {
-  const auto is_onnx = [](const auto& run) {
-    return run != nullptr && run->form != nullptr && run->form->function.starts_with("onnx::");
-  };
   const dump::Slot* const single = slot.golden == nullptr ? slot.actual : slot.golden;
-  return (slot.golden == nullptr) != (slot.actual == nullptr) && is_onnx(op.golden) && is_onnx(op.actual) &&
-         single->shape && single->shape->dims().size() <= 1;
+  return (slot.golden == nullptr) != (slot.actual == nullptr) && is_of_onnx(op) && single->shape &&
+         single->shape->dims().size() <= 1;
 }
 
 // An engine that gives the same may have other weights, axes and layouts; another framework other axes.
