@@ -282,12 +282,16 @@ class Walk {
     std::erase_if(answer_.findings, is_certain);
   }
 
-  // Those of a compiled region come from no recorded operator: that they differ is all that can be said.
-  void blame_gradients(const compare::Comparison& comparison) {
-    if (!inputs_.lacks_gradients() || !answer_.findings.empty() || !comparison.first_bad) return;
+  // The comparison may know more of the first bad operator: what it reads. Of gradients of a compiled region,
+  // which come from no recorded operator, that they differ is all that can be said.
+  void blame_first_bad(const compare::Comparison& comparison) {
+    if (!answer_.findings.empty() || !comparison.first_bad) return;
     const OperatorComparison& bad = *comparison.first_bad;
+    const bool is_explained =
+        bad.verdict == Verdict::inherited && !bad.cause.empty() && makes_beyond_rounding(bad);
+    const bool is_open = inputs_.lacks_gradients() && compare::has_bad_output(bad.verdict);
     const auto place = suspects_.find(bad.run());
-    if (place && is_paired(bad) && compare::has_bad_output(bad.verdict))
+    if (place && is_paired(bad) && (is_explained || is_open))
       findings_.add(*place, Cause::unknown, Confidence::suspect, output_name(bad),
                     bad.cause.empty() ? "its inputs differ" : bad.cause);
   }
@@ -315,7 +319,7 @@ class Walk {
                               (inputs_.singles().size() == 1 ? " is" : " are") +
                               " in one run only, and change nothing beyond rounding");
     excuse_unread();
-    blame_gradients(comparison);
+    blame_first_bad(comparison);
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_.all(), inputs_.read(), options_.replay, options_.limit));
     for (const auto& [reason, count] : reasons_)
       answer_.not_replayed.push_back(counted(count, "operator") + ": " + reason);

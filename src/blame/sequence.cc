@@ -128,6 +128,7 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
   // With a cause, it was chosen for its reader.
   const bool is_single = !is_paired(bad) && bad.cause.empty();
   auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);
+  if (first && inputs.rewired().contains(*first)) first = inputs.first_alike(*first);
   const auto place = suspects.find(bad.run());
   if (is_paired(bad) && first && place && *first > *place)
     first = inputs.feeder();  // what follows explains nothing
@@ -140,10 +141,8 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
       return add(*lone, only_in(bad) + ", and the other run has no such result");
     return singles.empty() ? Singles::none : Singles::harmless;
   }
-  if (inputs.rewired().contains(*first)) {
-    const std::uint32_t place = inputs.first_alike(*first);
-    return add(place, inputs.rewired().at(place).describe() + ", and what follows differs");
-  }
+  if (const auto rewired = inputs.rewired().find(*first); rewired != inputs.rewired().end())
+    return add(*first, rewired->second.describe() + ", and what follows differs");
   return add(*first, only_in(suspects[*first]) + instead_of(suspects, *first) + ", and what follows differs");
 }
 
