@@ -74,8 +74,14 @@ Shapes inner_shapes(const FrameRuns& part, std::uint32_t i) {
   return shapes;
 }
 
-// Of what both have: an attribute may be an input in another version of ONNX.
-bool have_other_shapes(const Shapes& golden, const Shapes& actual) {
+bool is_of_onnx(const FrameRuns& part, std::uint32_t i) {
+  const auto form = part.runs->form_of(part.first + i);
+  return form != nullptr && form->function.starts_with("onnx::");
+}
+
+// Of ONNX, of what both have: an attribute may be an input in another version.
+bool have_other_shapes(const Shapes& golden, const Shapes& actual, bool are_of_onnx) {
+  if (!are_of_onnx) return !golden.empty() && !actual.empty() && golden != actual;
   return std::ranges::any_of(golden, [&](const auto& slot) {
     const auto same = actual.find(slot.first);
     return same != actual.end() && same->second != slot.second;
@@ -247,7 +253,9 @@ void FramePairing::separate_reshaped() {
     ++joined;
     const std::uint32_t a = golden_.partners[g];
     if (states_originals(golden_, g) || states_originals(actual_, a)) continue;  // it reads what others read
-    if (have_other_shapes(inner_shapes(golden_, g), inner_shapes(actual_, a))) reshaped.push_back(g);
+    if (have_other_shapes(inner_shapes(golden_, g), inner_shapes(actual_, a),
+                          is_of_onnx(golden_, g) && is_of_onnx(actual_, a)))
+      reshaped.push_back(g);
   }
   if (2 * reshaped.size() > joined) return;
   for (const std::uint32_t g : reshaped) {
