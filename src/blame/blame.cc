@@ -287,11 +287,14 @@ class Walk {
   void blame_first_bad(const compare::Comparison& comparison) {
     if (!answer_.findings.empty() || !comparison.first_bad) return;
     const OperatorComparison& bad = *comparison.first_bad;
-    const bool is_explained =
-        bad.verdict == Verdict::inherited && !bad.cause.empty() && makes_beyond_rounding(bad);
-    const bool is_open = inputs_.lacks_gradients() && compare::has_bad_output(bad.verdict);
     const auto place = suspects_.find(bad.run());
-    if (place && is_paired(bad) && (is_explained || is_open))
+    if (!place || !is_paired(bad)) return;
+    const bool is_open = inputs_.lacks_gradients() && compare::has_bad_output(bad.verdict);
+    // Arguments were tried.
+    const bool is_explained = bad.verdict == Verdict::inherited && !bad.cause.empty() &&
+                              makes_beyond_rounding(bad) &&
+                              !compare::find_argument_difference(*bad.golden, *bad.actual);
+    if (is_open || is_explained)
       findings_.add(*place, Cause::unknown, Confidence::suspect, output_name(bad),
                     bad.cause.empty() ? "its inputs differ" : bad.cause);
   }
