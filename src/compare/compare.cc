@@ -428,8 +428,7 @@ Result<> refuse_integers(std::string_view side, std::string_view other, const du
   const auto first = QuantisedIntegers::find_first(runs);
   if (!first) return ok();
   const dump::OperatorRun run = runs.without_slots(*first);
-  const bool is_executed =
-      run.op != nullptr && run.op->original_names;  // perhaps in floating point as written
+  const bool is_executed = run.originals() != nullptr;  // perhaps in floating point as written
   const std::string name(side);
   return Error(Code::unsupported, name + " computes with integers (" + run.type +
                                       "), and no other framework has such operators: compare " +

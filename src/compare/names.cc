@@ -22,8 +22,8 @@ const std::string& operator_name(const dump::OperatorRun& run) {
 }
 
 const std::string& name_in_file(const dump::OperatorRun& run) {
-  const bool is_made = run.op != nullptr && run.op->original_names && !run.op->original_names->empty();
-  return is_made ? run.op->original_names->back() : operator_name(run);
+  const std::vector<std::string>* const originals = run.originals();
+  return originals != nullptr && !originals->empty() ? originals->back() : operator_name(run);
 }
 
 std::string module_of(const dump::OperatorRun& run) {

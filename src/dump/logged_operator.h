@@ -18,6 +18,8 @@ struct CallForm {
   std::string arguments = {};  // encode_call_arguments(); empty if unknown
   std::string state = {};      // encode_call_state(); empty if there is none
   bool operator==(const CallForm&) const = default;
+
+  bool is_of_onnx() const { return function.starts_with("onnx::"); }
 };
 
 // Which part of tensors that several ranks hold together a call has.

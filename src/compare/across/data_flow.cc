@@ -34,8 +34,7 @@ FlowNode make_node(const dump::Runs& runs, std::uint32_t index) {
   }
   node.is_of_optimizer = run.op != nullptr && run.op->phase == model::Phase::optimizer;
   node.last_path = node.path;
-  if (run.form != nullptr && run.form->function.starts_with("onnx::"))
-    node.onnx_name = run.name + '\n' + run.type;
+  if (run.form != nullptr && run.form->is_of_onnx()) node.onnx_name = run.name + '\n' + run.type;
   for (const dump::Slot& slot : run.slots)
     (slot.side == model::Side::input ? node.inputs : node.outputs).push_back(make_operand(slot));
   return node;

@@ -291,15 +291,24 @@ std::size_t count_common(const dump::OperatorRun& golden, const dump::OperatorRu
   return is_norm && return_the_same(golden, actual) ? kWithoutStatistics : SIZE_MAX;
 }
 
-bool is_executed_graph(const dump::OperatorRun& run) { return run.op != nullptr && run.op->original_names; }
-
-std::set<std::string> transpositions_in(const dump::Runs& runs) {
-  std::set<std::string> names;
-  for (std::uint32_t i = 0; i < runs.size(); ++i)
-    if (const dump::OperatorRun run = runs.without_slots(i);
-        run.type == "Transpose" && !is_executed_graph(run))
-      names.insert(run.name);
-  return names;
+// What a model says of the layouts that ONNX Runtime has given it.
+struct Layouts {
+  bool has_blocks = false;          // of a graph as an engine executes it, too
+  bool is_saved_in_blocks = false;  // of a graph as written
+  std::set<std::string> transpositions;
+};
+Layouts layouts_of(const dump::Runs& runs) {
+  Layouts layouts;
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    const dump::OperatorRun run = runs.without_slots(i);
+    const bool is_written = run.originals() == nullptr;
+    if (run.type == "ReorderInput" || run.type == "ReorderOutput") {
+      layouts.has_blocks = true;
+      layouts.is_saved_in_blocks |= is_written;
+    }
+    if (run.type == "Transpose" && is_written) layouts.transpositions.insert(run.name);
+  }
+  return layouts;
 }
 
 // Whether a transposition has gone, and there is one with the name that ONNX Runtime gives to those that it
@@ -317,13 +326,13 @@ bool have_permuted_results(const dump::Runs& golden, const dump::Runs& actual) {
   for (std::uint32_t i = 0; i < golden.size(); ++i) {
     const dump::OperatorRun run = golden[i];
     const dump::Slot* const slot = first_output(run);
-    if (slot != nullptr && slot->shape && !is_executed_graph(run)) shapes.emplace(run.name, *slot->shape);
+    if (slot != nullptr && slot->shape && run.originals() == nullptr) shapes.emplace(run.name, *slot->shape);
   }
   for (std::uint32_t i = 0; i < actual.size(); ++i) {
     const dump::OperatorRun run = actual[i];
     const dump::Slot* const slot = first_output(run);
     const auto same = shapes.find(run.name);
-    if (slot == nullptr || !slot->shape || same == shapes.end() || is_executed_graph(run)) continue;
+    if (slot == nullptr || !slot->shape || same == shapes.end() || run.originals() != nullptr) continue;
     if (!(same->second == *slot->shape) &&
         std::ranges::is_permutation(same->second.dims(), slot->shape->dims()))
       return true;
@@ -339,20 +348,11 @@ bool are_of_different_frameworks(const dump::DumpSet& golden, const dump::DumpSe
 }
 
 bool is_one_saved_in_other_layout(const dump::Runs& golden, const dump::Runs& actual) {
-  const auto has_blocks = [](const dump::Runs& runs, bool is_executed) {
-    for (std::uint32_t i = 0; i < runs.size(); ++i) {
-      const dump::OperatorRun run = runs.without_slots(i);
-      if ((run.type == "ReorderInput" || run.type == "ReorderOutput") &&
-          (is_executed || !is_executed_graph(run)))
-        return true;
-    }
-    return false;
-  };
-  const std::set<std::string> mine = transpositions_in(golden), others = transpositions_in(actual);
-  if ((has_moved_axes(mine, others) || has_moved_axes(others, mine)) && have_permuted_results(golden, actual))
-    return true;
-  return (has_blocks(golden, false) && !has_blocks(actual, true)) ||
-         (has_blocks(actual, false) && !has_blocks(golden, true));
+  const Layouts g = layouts_of(golden), a = layouts_of(actual);
+  if ((g.is_saved_in_blocks && !a.has_blocks) || (a.is_saved_in_blocks && !g.has_blocks)) return true;
+  const bool has_moved = has_moved_axes(g.transpositions, a.transpositions) ||
+                         has_moved_axes(a.transpositions, g.transpositions);
+  return has_moved && have_permuted_results(golden, actual);
 }
 
 Result<PairingMap> parse_pairing_map(std::string_view text) {

@@ -76,7 +76,7 @@ Shapes inner_shapes(const FrameRuns& part, std::uint32_t i) {
 
 bool is_of_onnx(const FrameRuns& part, std::uint32_t i) {
   const auto form = part.runs->form_of(part.first + i);
-  return form != nullptr && form->function.starts_with("onnx::");
+  return form != nullptr && form->is_of_onnx();
 }
 
 // Of ONNX, of what both have: an attribute may be an input in another version.
@@ -88,9 +88,8 @@ bool have_other_shapes(const Shapes& golden, const Shapes& actual, bool are_of_o
   });
 }
 
-bool states_originals(const OperatorRun& run) { return run.op != nullptr && run.op->original_names; }
 bool states_originals(const FrameRuns& part, std::uint32_t i) {
-  return states_originals(part.runs->without_slots(part.first + i));
+  return part.runs->without_slots(part.first + i).originals() != nullptr;
 }
 
 bool has_open(const FrameRuns& part) {
@@ -102,14 +101,13 @@ bool has_open(const FrameRuns& part) {
 // An engine numbers its ReorderOutput as it makes them: the same number is another one in a graph that
 // differs.
 bool is_put_in_for_layout(const OperatorRun& run) {
-  return states_originals(run) && run.op->original_names->empty() &&
+  return run.originals() != nullptr && run.originals()->empty() &&
          kind_of(run.type).role == OperatorRole::moves;
 }
 
 // What an engine made of others goes by the last of these, which gives what it gives.
 std::string name_of(const OperatorRun& run) {
-  return states_originals(run) && !run.op->original_names->empty() ? run.op->original_names->back()
-                                                                   : run.name;
+  return run.originals() != nullptr && !run.originals()->empty() ? run.originals()->back() : run.name;
 }
 
 // Which operators of `made` an engine made of several in `whole`, or put in, and which of these have no
@@ -120,9 +118,9 @@ bool note_fusions_in(FrameRuns& made, FrameRuns& whole) {
   RunKeys originals, open;
   for (std::uint32_t i = 0; i < made.size(); ++i) {
     const OperatorRun run = made.runs->without_slots(made.first + i);
-    if (!states_originals(run)) continue;
-    if (run.op->original_names->empty() && made.partners[i] == kNone) made.fusions[i] = Fusion::added;
-    for (const std::string& name : *run.op->original_names) originals.add(i, 0, dump::plain_name(name));
+    if (run.originals() == nullptr) continue;
+    if (run.originals()->empty() && made.partners[i] == kNone) made.fusions[i] = Fusion::added;
+    for (const std::string& name : *run.originals()) originals.add(i, 0, dump::plain_name(name));
   }
   for (std::uint32_t i = 0; i < whole.size(); ++i)
     if (whole.partners[i] == kNone)
@@ -217,7 +215,7 @@ std::uint32_t FramePairing::join_sequences() {
   if (has_equal_names()) return 0;
   return join_kinds(
       [](const OperatorRun& run) -> std::optional<std::string> {
-        const bool is_numbered = run.op != nullptr && !states_originals(run) && !runs_ahead(run);
+        const bool is_numbered = run.op != nullptr && run.originals() == nullptr && !runs_ahead(run);
         if (!is_numbered) return std::nullopt;
         return std::string(without_number(run.op->name, run.type));
       },

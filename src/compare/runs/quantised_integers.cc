@@ -79,13 +79,13 @@ std::string without_integer(const std::string& name) {
 
 // Of the operators of the file that it stands for.
 std::vector<std::string> names_in_file(const dump::OperatorRun& run) {
-  const bool is_made = run.op != nullptr && run.op->original_names && !run.op->original_names->empty();
-  return is_made ? *run.op->original_names : std::vector<std::string>{operator_name(run)};
+  const std::vector<std::string>* const originals = run.originals();
+  return originals != nullptr && !originals->empty() ? *originals : std::vector{operator_name(run)};
 }
 
 // Whether an engine made it of the operator of that name and others.
 bool is_made_of(const dump::OperatorRun& run, const std::string& name) {
-  return run.op != nullptr && run.op->original_names && std::ranges::count(*run.op->original_names, name) > 0;
+  return run.originals() != nullptr && std::ranges::count(*run.originals(), name) > 0;
 }
 
 // Of a tensor that has its scale and its zero beside it in an operator, or of what the operator makes.
@@ -263,16 +263,16 @@ void QuantisedIntegers::join_parts(std::vector<OperatorPair>& pairs, std::vector
     if (is_gone[i] || whole_of(pairs[i]) == OperatorPair::kNone) continue;
     const dump::OperatorRun run = whole_.without_slots(whole_of(pairs[i]));
     if (!pairs[i].is_whole()) open.emplace(place_of(run, name_in_file(run)), i);
-    if (run.op == nullptr || !run.op->original_names) continue;
-    for (const std::string& name : *run.op->original_names) made.emplace(place_of(run, name), i);
+    if (run.originals() == nullptr) continue;
+    for (const std::string& name : *run.originals()) made.emplace(place_of(run, name), i);
   }
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (is_gone[i] || quantised_of(pairs[i]) == OperatorPair::kNone) continue;
     const dump::OperatorRun run = quantised_.without_slots(quantised_of(pairs[i]));
-    if (run.op == nullptr || !run.op->original_names) continue;
+    if (run.originals() == nullptr) continue;
     const auto begins = [&](const std::string& name) { return name.ends_with(kInteger); };
-    const auto first = std::ranges::find_if(*run.op->original_names, begins);
-    if (first == run.op->original_names->end()) continue;
+    const auto first = std::ranges::find_if(*run.originals(), begins);
+    if (first == run.originals()->end()) continue;
     const auto part = open.find(place_of(run, without_integer(*first)));
     const auto last = made.find(place_of(run, name_in_file(run)));
     const std::size_t at = pairs[i].is_whole() ? i : last != made.end() ? last->second : pairs.size();

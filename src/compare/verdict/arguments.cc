@@ -187,10 +187,8 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
 }
 
 bool is_rewritten_by_engine(const dump::OperatorRun* golden, const dump::OperatorRun* actual) {
-  const auto is_executed = [](const dump::OperatorRun* run) {
-    return run->op != nullptr && run->op->original_names.has_value();
-  };
-  return golden != nullptr && actual != nullptr && is_executed(golden) != is_executed(actual);
+  return golden != nullptr && actual != nullptr &&
+         (golden->originals() != nullptr) != (actual->originals() != nullptr);
 }
 
 StateDifference find_state_difference(const dump::CallForm* golden, const dump::CallForm* actual) {

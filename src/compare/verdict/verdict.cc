@@ -25,7 +25,7 @@ bool is_undumped(const dump::OperatorRun& run, const dump::Slot& slot) {
 }
 
 bool is_made_of_others(const std::shared_ptr<const dump::OperatorRun>& run) {
-  return run != nullptr && run->op != nullptr && run->op->original_names;
+  return run != nullptr && run->originals() != nullptr;
 }
 
 constexpr std::string_view kRewritten = "the engine computes the same of other inputs";
@@ -53,7 +53,7 @@ bool is_overwritten(const OperatorComparison& op, const SlotComparison& slot) {
 
 bool is_of_onnx(const OperatorComparison& op) {
   const auto is_onnx = [](const auto& run) {
-    return run != nullptr && run->form != nullptr && run->form->function.starts_with("onnx::");
+    return run != nullptr && run->form != nullptr && run->form->is_of_onnx();
   };
   return is_onnx(op.golden) && is_onnx(op.actual);
 }
@@ -180,19 +180,18 @@ bool is_attribute_elsewhere(const OperatorComparison& op, const SlotComparison& 
 
 // An engine that gives the same may have other weights, axes and layouts; another framework other axes.
 void leave_out_rewritten_inputs(OperatorComparison& op, Evidence& evidence) {
-  const bool is_rewritten = is_rewritten_by_engine(op.golden.get(), op.actual.get()) || reads_terms(op);
   if (evidence.outputs.differs || !evidence.outputs.is_compared) return;
+  const bool is_rewritten = is_rewritten_by_engine(op.golden.get(), op.actual.get()) || reads_terms(op);
   evidence.inputs = {};
   for (SlotComparison& slot : op.slots) {
     if (side_of(slot) == model::Side::output) continue;
-    if (!is_rewritten && !(op.is_across && is_place(slot)) && !is_attribute_elsewhere(op, slot)) {
-      add_slot(slot, evidence.inputs);
-      continue;
+    if (slot.verdict != Verdict::match &&
+        (is_rewritten || (op.is_across && is_place(slot)) || is_attribute_elsewhere(op, slot))) {
+      slot.verdict = Verdict::skipped;
+      slot.metrics.reset();
+      slot.reason = kRewritten;
     }
-    if (slot.verdict == Verdict::match) continue;
-    slot.verdict = Verdict::skipped;
-    slot.metrics.reset();
-    slot.reason = kRewritten;
+    add_slot(slot, evidence.inputs);
   }
 }
 

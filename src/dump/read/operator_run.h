@@ -97,6 +97,12 @@ struct OperatorRun {
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index
   bool is_joined = false;   // it stands for several: the inputs of the first, all else of the last
+
+  // What the operators of the model's file are called that an engine made it of: none if the engine put it
+  // in. Null unless it is of a graph as an engine executes it.
+  const std::vector<std::string>* originals() const {
+    return op != nullptr && op->original_names ? &*op->original_names : nullptr;
+  }
 };
 
 // Receives executions, one after the other.
