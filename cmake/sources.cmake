@@ -52,11 +52,11 @@ list(APPEND OPDUMP_CORE_SOURCES
   model/format.cc
   model/frame.cc
   model/operator.cc
-  model/overwriting.cc
+  model/operator_traits.cc
   model/shape.cc
   model/tensor_view.cc
 )
-set(OPDUMP_TESTS_model model/model_test.cc)
+set(OPDUMP_TESTS_model model/model_test.cc model/operator_traits_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   math/convert.cc
@@ -327,96 +327,100 @@ list(APPEND OPDUMP_CORE_SOURCES
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
-  compare/across/data_flow.cc
-  compare/across/matching.cc
-  compare/across/operator_kind.cc
-  compare/across/pair_across.cc
-  compare/across/tensor_layout.cc
-  compare/across/tensor_print.cc
-  compare/choices/choice.cc
-  compare/choices/flips.cc
-  compare/compare.cc
-  compare/content.cc
-  compare/equivalence.cc
-  compare/gains/gain_judge.cc
-  compare/gains/gains.cc
-  compare/gains/singles.cc
-  compare/gains/usual_gains.cc
+  compare/facts/arguments.cc
+  compare/facts/compiled_regions.cc
+  compare/facts/environment.cc
+  compare/facts/integer_operators.cc
+  compare/facts/operator_kind.cc
+  compare/facts/systematic.cc
+  compare/facts/unfinished.cc
+  compare/judge/compare.cc
+  compare/judge/open_questions.cc
+  compare/judge/verdict.cc
   compare/key_slots.cc
-  compare/make_operator.cc
   compare/measure/measure.cc
+  compare/measure/measure_integers.cc
   compare/measure/measure_pair.cc
   compare/measure/packed_result.cc
+  compare/measure/sharded/measure_shards.cc
+  compare/measure/sharded/rank_averages.cc
+  compare/measure/sharded/shard_layout.cc
+  compare/measure/sharded/shard_statistics.cc
   compare/measure/share.cc
   compare/measure/statistics.cc
   compare/measure/tasks.cc
+  compare/measure/tensor_layout.cc
   compare/names.cc
-  compare/open_questions.cc
-  compare/pairing/alignment.cc
-  compare/pairing/frame.cc
-  compare/pairing/frame_pairing.cc
-  compare/pairing/pair_slots.cc
-  compare/pairing/pairing.cc
-  compare/pairing/scope.cc
-  compare/runs/collectives.cc
-  compare/runs/environment.cc
-  compare/runs/fused_activations.cc
-  compare/runs/makers.cc
-  compare/runs/one_sided.cc
-  compare/runs/origin.cc
-  compare/runs/producer.cc
-  compare/runs/quantisation.cc
-  compare/runs/quantised_integers.cc
-  compare/runs/regions.cc
-  compare/runs/rewritten.cc
-  compare/runs/rewritten_results.cc
-  compare/runs/systematic.cc
-  compare/runs/uncertainty.cc
-  compare/runs/views.cc
-  compare/sharded/measure_shards.cc
-  compare/sharded/pair_shards.cc
-  compare/sharded/rank_averages.cc
-  compare/sharded/rank_groups.cc
-  compare/sharded/rank_peers.cc
-  compare/sharded/recorded_layout.cc
-  compare/sharded/shard_layout.cc
-  compare/sharded/shard_rules.cc
-  compare/sharded/shard_statistics.cc
-  compare/unfinished.cc
-  compare/verdict/arguments.cc
-  compare/verdict/conditioning.cc
-  compare/verdict/dropouts.cc
-  compare/verdict/recompute.cc
-  compare/verdict/rounding.cc
-  compare/verdict/verdict.cc
+  compare/pairs/across/data_flow.cc
+  compare/pairs/across/matching.cc
+  compare/pairs/across/pair_across.cc
+  compare/pairs/frame/alignment.cc
+  compare/pairs/frame/frame.cc
+  compare/pairs/frame/frame_pairing.cc
+  compare/pairs/frame/scope.cc
+  compare/pairs/make_operator.cc
+  compare/pairs/pair_slots.cc
+  compare/pairs/pairing.cc
+  compare/pairs/quantised/fused_activations.cc
+  compare/pairs/quantised/quantisation.cc
+  compare/pairs/quantised/quantised_integers.cc
+  compare/pairs/sharded/pair_shards.cc
+  compare/pairs/sharded/rank_groups.cc
+  compare/pairs/sharded/rank_peers.cc
+  compare/pairs/sharded/recorded_layout.cc
+  compare/pairs/sharded/shard_rules.cc
+  compare/rules/collectives.cc
+  compare/rules/dropouts.cc
+  compare/rules/equivalence.cc
+  compare/rules/gains/gain_judge.cc
+  compare/rules/gains/gains.cc
+  compare/rules/gains/singles.cc
+  compare/rules/gains/usual_gains.cc
+  compare/rules/one_sided.cc
+  compare/rules/origin.cc
+  compare/rules/quantisation_steps.cc
+  compare/rules/regions.cc
+  compare/rules/rewritten.cc
+  compare/rules/rounding/choice.cc
+  compare/rules/rounding/conditioning.cc
+  compare/rules/rounding/flips.cc
+  compare/rules/rounding/recompute.cc
+  compare/rules/rounding/rewritten_results.cc
+  compare/rules/rounding/rounding.cc
+  compare/rules/rounding/uncertainty.cc
+  compare/rules/views.cc
+  compare/wiring/content.cc
+  compare/wiring/makers.cc
+  compare/wiring/producer.cc
+  compare/wiring/tensor_print.cc
 )
 set(OPDUMP_TESTS_compare
-  compare/across/operator_kind_test.cc
-  compare/across/pair_across_test.cc
-  compare/across/tensor_layout_test.cc
-  compare/choices/choice_test.cc
-  compare/compare_test.cc
-  compare/content_test.cc
-  compare/equivalence_test.cc
-  compare/gains/gain_judge_test.cc
-  compare/gains/gains_test.cc
-  compare/gains/singles_test.cc
+  compare/facts/environment_test.cc
+  compare/facts/operator_kind_test.cc
+  compare/facts/systematic_test.cc
+  compare/judge/compare_test.cc
+  compare/judge/verdict_test.cc
+  compare/measure/sharded/rank_averages_test.cc
+  compare/measure/sharded/shard_layout_test.cc
   compare/measure/statistics_test.cc
-  compare/pairing/alignment_test.cc
-  compare/pairing/pair_slots_test.cc
-  compare/pairing/pairing_test.cc
-  compare/pairing/scope_test.cc
-  compare/runs/environment_test.cc
-  compare/runs/origin_test.cc
-  compare/runs/systematic_test.cc
-  compare/sharded/rank_averages_test.cc
-  compare/sharded/rank_groups_test.cc
-  compare/sharded/recorded_layout_test.cc
-  compare/sharded/shard_layout_test.cc
-  compare/sharded/shard_rules_test.cc
-  compare/verdict/conditioning_test.cc
-  compare/verdict/recompute_test.cc
-  compare/verdict/verdict_test.cc
+  compare/measure/tensor_layout_test.cc
+  compare/pairs/across/pair_across_test.cc
+  compare/pairs/frame/alignment_test.cc
+  compare/pairs/frame/scope_test.cc
+  compare/pairs/pair_slots_test.cc
+  compare/pairs/pairing_test.cc
+  compare/pairs/sharded/rank_groups_test.cc
+  compare/pairs/sharded/recorded_layout_test.cc
+  compare/pairs/sharded/shard_rules_test.cc
+  compare/rules/equivalence_test.cc
+  compare/rules/gains/gain_judge_test.cc
+  compare/rules/gains/gains_test.cc
+  compare/rules/gains/singles_test.cc
+  compare/rules/origin_test.cc
+  compare/rules/rounding/choice_test.cc
+  compare/rules/rounding/conditioning_test.cc
+  compare/rules/rounding/recompute_test.cc
+  compare/wiring/content_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "compare/sharded/shard_rules.h"
+#include "compare/pairs/sharded/shard_rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto rules = opdump::compare::parse_shard_rules({reinterpret_cast<const char*>(data), size});

@@ -43,7 +43,7 @@ Tensors = dict[int, torch.Tensor]
 Outputs = list[Optional[torch.Tensor]]
 Gains = dict[str, dict[str, dict[str, dict[str, Any]]]]  # what of, type of numbers, kind of operator: "runs", "whole", "peak"
 
-_LARGEST_GAINS = 8  # as kLargest of src/compare/gains/gains.h
+_LARGEST_GAINS = 8  # as kLargest of src/compare/rules/gains/gains.h
 
 
 class Limits:
@@ -90,7 +90,7 @@ def read_limits(path: pathlib.Path) -> tuple[dict[str, dict[str, list[float]]], 
 
 
 def merge_gains(gains: Gains, others: Gains) -> None:
-    """Adds samples of src/compare/gains/gains.h: of each kind of operator the number, and the largest ones."""
+    """Adds samples of src/compare/rules/gains/gains.h: of each kind of operator the number, and the largest ones."""
     for of, types in others.items():
         for dtype, kinds in types.items():
             for kind, other in kinds.items():

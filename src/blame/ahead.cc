@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "blame/differences.h"
-#include "compare/verdict/arguments.h"
+#include "compare/facts/arguments.h"
 
 namespace opdump::blame {
 namespace {

@@ -23,12 +23,12 @@
 #include "blame/request.h"
 #include "blame/sequence.h"
 #include "blame/suspects.h"
+#include "compare/facts/arguments.h"
+#include "compare/facts/environment.h"
+#include "compare/facts/unfinished.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/runs/environment.h"
-#include "compare/sharded/pair_shards.h"
-#include "compare/unfinished.h"
-#include "compare/verdict/arguments.h"
+#include "compare/pairs/sharded/pair_shards.h"
 
 namespace opdump::blame {
 namespace {

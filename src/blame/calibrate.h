@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "blame/request.h"
-#include "compare/gains/gains.h"
+#include "compare/rules/gains/gains.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::blame {

@@ -4,11 +4,11 @@
 #include <limits>
 #include <string_view>
 
+#include "compare/facts/arguments.h"
 #include "compare/key_slots.h"
 #include "compare/measure/measure.h"
 #include "compare/names.h"
-#include "compare/verdict/arguments.h"
-#include "compare/verdict/conditioning.h"
+#include "compare/rules/rounding/conditioning.h"
 
 namespace opdump::blame {
 
@@ -47,8 +47,6 @@ bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op
 bool is_certainly_single(const OperatorComparison& op) {
   return !is_paired(op) && op.left_out.empty() && !op.may_be_unseen;
 }
-
-bool is_copy(std::string_view type) { return type == "_to_copy" || type == "clone" || type == "contiguous"; }
 
 bool differs(const SlotComparison& slot) {
   if (slot.golden == nullptr || slot.actual == nullptr) return false;

@@ -15,10 +15,6 @@ bool is_paired(const compare::OperatorComparison& op);
 // Of an operator that only one run has: whether that says something.
 bool is_certainly_single(const compare::OperatorComparison& op);
 
-// Of an operator that another precision or layout needs; whether its result is another one, what reads it
-// shows.
-bool is_copy(std::string_view type);
-
 // Bit by bit, where there are tensors; in a quantised model, by more than its steps.
 bool differs(const compare::SlotComparison& slot);
 // Whether actual has it, and golden has not the same.

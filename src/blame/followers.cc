@@ -5,7 +5,7 @@
 #include "base/text/text.h"
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
-#include "compare/across/operator_kind.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/names.h"
 
 namespace opdump::blame {

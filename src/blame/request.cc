@@ -4,8 +4,9 @@
 #include <string_view>
 
 #include "base/text/json.h"
-#include "compare/runs/regions.h"
-#include "compare/verdict/arguments.h"
+#include "compare/facts/arguments.h"
+#include "compare/rules/regions.h"
+#include "model/operator_traits.h"
 
 namespace opdump::blame {
 namespace {
@@ -55,7 +56,7 @@ Result<json> place_of(const dump::Slot& slot) {
 }
 
 Result<json> side_of(const dump::OperatorRun& run) {
-  if (compare::is_region(run.type))
+  if (model::has_trait(run.type, model::Trait::region))
     return Error(Code::unsupported, "the code of a compiled region is not in the dump");
   if (run.is_joined) return Error(Code::unsupported, "it stands for several operators");
   if (run.form == nullptr || run.form->function.empty())

@@ -6,10 +6,11 @@
 
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
-#include "compare/equivalence.h"
 #include "compare/names.h"
-#include "compare/runs/regions.h"
-#include "compare/runs/rewritten.h"
+#include "compare/rules/equivalence.h"
+#include "compare/rules/regions.h"
+#include "compare/rules/rewritten.h"
+#include "model/operator_traits.h"
 
 namespace opdump::blame {
 
@@ -29,7 +30,7 @@ std::optional<std::uint32_t> find_first(const Suspects& suspects, const InputSea
     if (i > 0 && suspects.before_equal().contains(i - 1)) nearest.reset(), candidate.reset();
     if (!is_paired(suspects[i]) || inputs.rewired().contains(i)) {
       if (!is_paired(suspects[i]) && !is_certainly_single(suspects[i])) continue;
-      if (is_copy(suspects[i].run().type)) continue;
+      if (model::has_trait(suspects[i].run().type, model::Trait::casts)) continue;
       if (!first) first = i;
       if (!nearest) nearest = i;
       continue;
@@ -54,12 +55,13 @@ std::string only_in(const OperatorComparison& op) {
 // one module with it, and with no operator of both runs in between.
 std::string instead_of(const Suspects& suspects, std::uint32_t single) {
   const dump::OperatorRun& run = suspects[single].run();
-  if (compare::is_region(run.type)) return {};  // of all that is in it
-  const bool is_golden = suspects[single].golden != nullptr, is_random = compare::is_random(run.type);
+  if (model::has_trait(run.type, model::Trait::region)) return {};  // of all that is in it
+  const bool is_golden = suspects[single].golden != nullptr,
+             is_random = model::has_trait(run.type, model::Trait::random);
   for (std::uint32_t i = single; i < suspects.size() && !is_paired(suspects[i]); ++i) {
     const dump::OperatorRun& other = suspects[i].run();
     if ((suspects[i].golden != nullptr) != is_golden && compare::RewrittenModules::are_together(other, run) &&
-        (!is_random || compare::is_random(other.type)))
+        (!is_random || model::has_trait(other.type, model::Trait::random)))
       return std::string(", where ") + (is_golden ? "actual" : "golden") + " has " +
              compare::one_line(other.type);
     if (suspects.before_equal().contains(i)) break;
@@ -71,9 +73,9 @@ std::string instead_of(const Suspects& suspects, std::uint32_t single) {
 // are no way to compute something, and a compiled region is the whole of what it computes.
 bool matters(const Suspects& suspects, std::uint32_t single) {
   const dump::OperatorRun& run = suspects[single].run();
-  return !suspects.rewritten().contains(run) || compare::is_region(run.type) ||
+  return !suspects.rewritten().contains(run) || model::has_trait(run.type, model::Trait::region) ||
          std::ranges::any_of(suspects.all(), [&](const OperatorComparison& op) {
-           return !is_paired(op) && compare::is_random(op.run().type) &&
+           return !is_paired(op) && model::has_trait(op.run().type, model::Trait::random) &&
                   compare::RewrittenModules::are_together(op.run(), run);
          });
 }

@@ -5,10 +5,11 @@
 
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
-#include "compare/equivalence.h"
-#include "compare/gains/gain_judge.h"
 #include "compare/key_slots.h"
-#include "compare/runs/views.h"
+#include "compare/rules/equivalence.h"
+#include "compare/rules/gains/gain_judge.h"
+#include "compare/rules/views.h"
+#include "model/operator_traits.h"
 
 namespace opdump::blame {
 
@@ -31,7 +32,7 @@ Result<compare::Comparison> Suspects::collect(const dump::DumpSet& golden, const
   };
   OPDUMP_TRY(compare::Comparison comparison, compare::compare_dumps(golden, actual, options));
   for (const OperatorComparison& op : all_) {
-    if (is_paired(op) || compare::only_moves(op.run().type)) continue;
+    if (is_paired(op) || model::has_trait(op.run().type, model::Trait::copies)) continue;
     op.golden ? rewritten_.add_golden(*op.golden) : rewritten_.add_actual(*op.actual);
   }
   return comparison;
@@ -66,7 +67,8 @@ void Suspects::note_view(const OperatorComparison& op) {
   OtherView view{size(), op.run().rank, op.run().step, std::move(text)};
   const bool has_better = !views_.empty() && views_.back().place == view.place &&
                           views_.back().rank == view.rank && views_.back().step == view.step;
-  if (!has_better || !compare::only_shapes(op.run().type)) views_.push_back(std::move(view));
+  if (!has_better || !model::has_trait(op.run().type, model::Trait::reshapes))
+    views_.push_back(std::move(view));
 }
 
 std::string_view Suspects::view_before(std::uint32_t i) const {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compare/pairing/paired_by.h"
+#include "compare/paired_by.h"
 #include "dump/read/dump_set.h"
 #include "math/metrics/metrics.h"
 

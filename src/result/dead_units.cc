@@ -21,15 +21,6 @@ bool is_zero(const std::byte* element, std::size_t size) {
 
 }  // namespace
 
-bool is_activation(std::string_view type) {
-  // Operators that compute gradients contain these words, too, but are not of the forward phase.
-  constexpr std::string_view kWords[] = {"relu", "elu",        "silu",     "swish",     "mish",
-                                         "tanh", "hardshrink", "softplus", "threshold", "sigmoid"};
-  const std::string lower = to_lower(type);
-  return std::ranges::any_of(kWords,
-                             [&](std::string_view word) { return lower.find(word) != std::string::npos; });
-}
-
 std::optional<DeadUnits> count_dead_units(const model::TensorView& tensor) {
   const model::DTypeInfo& info = model::dtype_info(tensor.dtype);
   const std::size_t rank = tensor.shape.rank(), size = info.bits / 8;

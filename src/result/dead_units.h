@@ -14,9 +14,6 @@ struct DeadUnits {
   std::uint64_t units = 0, dead = 0;
 };
 
-// Whether an operator of this type is an activation, whose units can be dead.
-bool is_activation(std::string_view type);
-
 // A unit is an index of the last dimension of a tensor (batch, ..., units); of four or more dimensions an
 // index of the second one, (batch, channels, height, width). It is dead if all of its elements are 0. None:
 // fewer than two dimensions, fewer than two elements for each unit, or elements that are not contiguous

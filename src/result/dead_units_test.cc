@@ -1,4 +1,5 @@
 #include "result/dead_units.h"
+#include "model/operator_traits.h"
 
 #include <gtest/gtest.h>
 
@@ -46,9 +47,9 @@ TEST(LargestFinite, IsThatOfTheDtype) {
 }
 
 TEST(DeadUnits, BelongToActivations) {
-  EXPECT_TRUE(is_activation("relu_"));
-  EXPECT_TRUE(is_activation("LeakyRelu"));
-  EXPECT_FALSE(is_activation("addmm"));
+  EXPECT_TRUE(model::has_trait("relu_", model::Trait::activation));
+  EXPECT_TRUE(model::has_trait("LeakyRelu", model::Trait::activation));
+  EXPECT_FALSE(model::has_trait("addmm", model::Trait::activation));
 }
 
 }  // namespace

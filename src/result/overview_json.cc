@@ -12,7 +12,8 @@
 
 #include "base/text/json.h"
 #include "base/text/natural_order.h"
-#include "compare/runs/collectives.h"
+#include "compare/rules/collectives.h"
+#include "model/operator_traits.h"
 #include "result/overview.h"
 
 namespace opdump::result {
@@ -223,7 +224,7 @@ std::string Overview::ranks_json() const {
          ++last)
       row.worst = is_worse(worst_of(order[last]), row.worst) ? worst_of(order[last]) : row.worst;
     row.last = last;
-    row.is_first = row.worst > 1 && compare::is_collective(texts_[types_[order[first]]]);
+    row.is_first = row.worst > 1 && model::has_trait(texts_[types_[order[first]]], model::Trait::collective);
     rows.push_back(row);
   }
   const std::size_t count = std::min(rows.size(), kMostRankRows);
@@ -237,7 +238,7 @@ std::string Overview::ranks_json() const {
       cells.push_back({ranks_[order[at]], ids_[order[at]], json_of(worst_of(order[at]))});
     list.push_back({{"name", texts_[names_[first]]},
                     {"step", steps_[first]},
-                    {"collective", compare::is_collective(texts_[types_[first]])},
+                    {"collective", model::has_trait(texts_[types_[first]], model::Trait::collective)},
                     {"cells", std::move(cells)}});
   }
   return json_text(list);

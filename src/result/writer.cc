@@ -18,6 +18,7 @@
 #include "compare/measure/statistics.h"
 #include "compare/names.h"
 #include "math/metrics/error_details.h"
+#include "model/operator_traits.h"
 #include "report/summary.h"
 #include "result/dead_units.h"
 #include "result/graph_tables.h"
@@ -432,7 +433,7 @@ Result<> ResultWriter::take_dump(const dump::DumpSet& dump) {
     OPDUMP_CHECK_OK(rows_->add_operator(op, ""));
     rows_->slots = first;
     const bool is_forward_activation =
-        is_activation(op.golden->type) &&
+        model::has_trait(op.golden->type, model::Trait::activation) &&
         (op.golden->op == nullptr || op.golden->op->phase == model::Phase::forward);
     for (const dump::Slot& slot : op.golden->slots) {
       ++rows_->slots;

@@ -12,11 +12,12 @@
 #include "base/text/text.h"
 #include "blame/culprits/removal.h"
 #include "blame/differences.h"
-#include "compare/gains/usual_gains.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/runs/collectives.h"
-#include "compare/verdict/dropouts.h"
+#include "compare/rules/collectives.h"
+#include "compare/rules/dropouts.h"
+#include "compare/rules/gains/usual_gains.h"
+#include "model/operator_traits.h"
 
 namespace opdump::blame {
 namespace {
@@ -111,7 +112,7 @@ Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorCompariso
   }
   if (culprits.size() < 2) return ok();
   const auto is_collective = [](const OperatorComparison& op) {
-    return compare::is_collective(op.run().type);
+    return model::has_trait(op.run().type, model::Trait::collective);
   };
   if (std::ranges::any_of(suspects.subspan(first), is_collective)) {
     answer.notes.push_back(

@@ -5,9 +5,10 @@
 
 #include "base/text/text.h"
 #include "blame/differences.h"
-#include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/rules/equivalence.h"
+#include "model/operator_traits.h"
 
 namespace opdump::blame {
 namespace {
@@ -28,7 +29,7 @@ std::optional<std::uint32_t> single_before(std::span<const OperatorComparison> o
                                            const std::set<std::uint32_t>& before_equal) {
   std::optional<std::uint32_t> first;
   for (std::uint32_t j = i; j-- > 0 && !is_paired(ops[j]) && !before_equal.contains(j);)
-    if (ops[j].left_out.empty() && !compare::only_moves(ops[j].run().type)) first = j;
+    if (ops[j].left_out.empty() && !model::has_trait(ops[j].run().type, model::Trait::copies)) first = j;
   return first;
 }
 
@@ -75,7 +76,7 @@ Result<std::optional<GainSearch::Found>> GainSearch::look(std::span<const Operat
                     "it is the first one that differs, and the runs are of the same environment"};
   }
   if (!found) return found;
-  if (found->cause != Cause::input && compare::is_random(op.run().type)) {
+  if (found->cause != Cause::input && model::has_trait(op.run().type, model::Trait::random)) {
     found->cause = Cause::random;
     found->why = why_random(op);
   } else if (const auto single = single_before(ops, i, before_equal)) {

@@ -14,7 +14,7 @@
 #include "blame/answer.h"
 #include "blame/request.h"
 #include "compare/comparison.h"
-#include "compare/gains/gains.h"
+#include "compare/rules/gains/gains.h"
 
 namespace opdump::blame {
 

@@ -3,14 +3,16 @@
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
 #include "compare/key_slots.h"
-#include "compare/verdict/conditioning.h"
+#include "compare/rules/rounding/conditioning.h"
+#include "model/operator_traits.h"
 
 namespace opdump::blame {
 
 void Copies::note(std::span<const compare::OperatorComparison> suspects, std::uint32_t i,
                   compare::ContentIndex& produced) {
   const compare::OperatorComparison& op = suspects[i];
-  if (is_paired(op) || op.actual == nullptr || !is_copy(op.actual->type)) return;
+  if (is_paired(op) || op.actual == nullptr || !model::has_trait(op.actual->type, model::Trait::casts))
+    return;
   std::optional<model::DType> coarsest;
   std::set<model::DType> types;
   const auto add = [&](model::DType type) {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "compare/comparison.h"
-#include "compare/content.h"
+#include "compare/wiring/content.h"
 #include "dump/read/runs.h"
 
 namespace opdump::blame {

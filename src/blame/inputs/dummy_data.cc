@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "compare/content.h"
+#include "compare/wiring/content.h"
 
 namespace opdump::blame {
 namespace {

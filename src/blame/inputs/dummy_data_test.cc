@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compare/content.h"
+#include "compare/wiring/content.h"
 
 namespace opdump::blame {
 namespace {

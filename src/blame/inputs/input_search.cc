@@ -6,10 +6,11 @@
 #include "blame/differences.h"
 #include "blame/inputs/dummy_data.h"
 #include "blame/inputs/origin.h"
-#include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/runs/regions.h"
+#include "compare/rules/equivalence.h"
+#include "compare/rules/regions.h"
+#include "model/operator_traits.h"
 
 namespace opdump::blame {
 
@@ -120,7 +121,7 @@ bool InputSearch::comes_after_a_gap(const OperatorComparison& reader) const {
 // Of a compiled region that was found before.
 bool InputSearch::may_be_gradient() const {
   return lacks_gradients_ && std::ranges::any_of(findings_.all(), [](const Finding& finding) {
-           return compare::is_region(finding.op.run().type);
+           return model::has_trait(finding.op.run().type, model::Trait::region);
          });
 }
 
@@ -181,7 +182,8 @@ bool InputSearch::may_be_unseen(const dump::OperatorRun& producer) const {
 // If actual lacks the operator that made what the operator `i` of golden reads.
 bool InputSearch::blame_single(std::uint32_t i, const dump::OperatorRun& producer) {
   auto single = find_single(producer);
-  if (single && is_copy(suspects_[*single].run().type)) single = find_copied(*single);
+  if (single && model::has_trait(suspects_[*single].run().type, model::Trait::casts))
+    single = find_copied(*single);
   if (single)
     findings_.add(
         *single, Cause::sequence, Confidence::certain, {},

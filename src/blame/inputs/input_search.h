@@ -12,7 +12,7 @@
 #include "blame/finding_log.h"
 #include "blame/inputs/copies.h"
 #include "blame/suspects.h"
-#include "compare/content.h"
+#include "compare/wiring/content.h"
 #include "dump/read/runs.h"
 
 namespace opdump::blame {

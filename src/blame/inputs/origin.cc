@@ -5,9 +5,9 @@
 
 #include "base/text/text.h"
 #include "blame/inputs/dummy_data.h"
-#include "compare/content.h"
 #include "compare/names.h"
-#include "compare/runs/producer.h"
+#include "compare/wiring/content.h"
+#include "compare/wiring/producer.h"
 
 namespace opdump::blame {
 namespace {

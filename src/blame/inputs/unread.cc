@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "blame/differences.h"
-#include "compare/content.h"
 #include "compare/key_slots.h"
-#include "compare/runs/producer.h"
+#include "compare/wiring/content.h"
+#include "compare/wiring/producer.h"
+#include "model/operator_traits.h"
 
 namespace opdump::blame {
 namespace {
@@ -19,15 +20,10 @@ using compare::SlotComparison;
 
 constexpr std::size_t kMaxEnds = 16;  // for each of which all later inputs are looked through
 
-// What it makes does not depend on every element of what it reads.
-bool is_mask(const OperatorComparison& op) {
-  constexpr std::array<std::string_view, 5> kMasks = {"masked_fill", "masked_fill_", "where", "mul", "mul_"};
-  return std::ranges::find(kMasks, op.run().type) != kMasks.end();
-}
-
 bool is_replaced(std::span<const OperatorComparison> readers, const compare::Fingerprint& output) {
   return std::ranges::any_of(readers, [&](const OperatorComparison& op) {
-    return is_paired(op) && is_mask(op) && !differs(op, model::Side::output) &&
+    return is_paired(op) && model::has_trait(op.run().type, model::Trait::masks) &&
+           !differs(op, model::Side::output) &&
            std::ranges::any_of(op.slots, [&](const SlotComparison& slot) {
              return compare::side_of(slot) == model::Side::input && differs(slot) &&
                     compare::fingerprint_of(*slot.actual) == output;

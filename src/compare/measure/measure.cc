@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/file/resident.h"
-#include "compare/across/tensor_layout.h"
+#include "compare/measure/measure_integers.h"
 #include "compare/measure/measure_pair.h"
+#include "compare/measure/sharded/measure_shards.h"
 #include "compare/measure/statistics.h"
-#include "compare/runs/quantised_integers.h"
-#include "compare/sharded/measure_shards.h"
+#include "compare/measure/tensor_layout.h"
 
 namespace opdump::compare {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/worker_pool.h"
 #include "compare/measure/measure.h"
-#include "compare/sharded/measure_shards.h"
+#include "compare/measure/sharded/measure_shards.h"
 
 namespace opdump::compare {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "format/tables/debug_mode_text.h"
-#include "model/overwriting.h"
+#include "model/operator_traits.h"
 
 namespace opdump::format {
 namespace {
@@ -271,7 +271,7 @@ void read_operator(const Json& entry, DebugModeLine& line) {
   const Json& of_arguments = items_of(part_of(0));
   const Entries of_keywords = entries_of(part_of(1));
   const bool drops_inputs = is_unfinished(line.name, model::Side::input);
-  const bool drops_first = model::only_overwrites(type_of(line.name));
+  const bool drops_first = model::has_trait(type_of(line.name), model::Trait::overwrites);
   SideTensors inputs(model::Side::input, line.tensors);
   for (std::size_t i = 0; i < positional.size(); ++i) {
     const bool has_hash =

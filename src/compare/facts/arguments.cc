@@ -1,0 +1,221 @@
+#include "compare/facts/arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/text/json.h"
+#include "base/text/text.h"
+#include "compare/facts/integer_operators.h"
+#include "model/dtype.h"
+
+namespace opdump::compare {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kRounding = 1e-6;  // relative; a program that computes an argument may round it
+
+// The largest number of a type, or the lowest: programs write it for infinity.
+bool is_extreme(double x) {
+  constexpr model::DType kTypes[] = {model::DType::float16, model::DType::bfloat16, model::DType::float32,
+                                     model::DType::float64};
+  return std::ranges::any_of(kTypes,
+                             [&](model::DType dtype) { return model::largest_number(dtype) == std::abs(x); });
+}
+
+// Infinity, or what programs write for it in masks, such as -1e9.
+bool stands_for_infinity(double x) {
+  constexpr double kLeast = 1e4;
+  return std::abs(x) >= kLeast;
+}
+
+bool is_close(double a, double b) {
+  if (a == b) return true;
+  if (std::isinf(a) || std::isinf(b))
+    return stands_for_infinity(a) && stands_for_infinity(b) && std::signbit(a) == std::signbit(b);
+  return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)) ||
+         (is_extreme(a) && is_extreme(b) && std::signbit(a) == std::signbit(b));
+}
+
+// A number of the program that became a tensor.
+std::string constant_of(const ordered_json& value) {
+  return value.is_object() && value.contains("constant") && value["constant"].is_string()
+             ? value["constant"].get<std::string>()
+             : "";
+}
+
+std::string show(const ordered_json& value) {
+  if (value.is_null()) return "None";
+  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object() && value.contains("float") && value["float"].is_string())
+    return value["float"].get<std::string>();
+  if (const std::string constant = constant_of(value); !constant.empty()) return constant;
+  if (value.is_object()) return "a tensor";
+  const auto is_tensor = [](const ordered_json& one) { return one.is_object() && one.contains("tensor"); };
+  if (value.is_array() && !value.empty() && std::ranges::all_of(value, is_tensor))
+    return counted(value.size(), "tensor");
+  return json_text(value);
+}
+
+bool is_same_constant(const std::string& a, const std::string& b) {
+  char* end_a = nullptr;
+  char* end_b = nullptr;
+  const double x = std::strtod(a.c_str(), &end_a), y = std::strtod(b.c_str(), &end_b);
+  const bool are_numbers = end_a != a.c_str() && *end_a == '\0' && end_b != b.c_str() && *end_b == '\0';
+  return a == b || (are_numbers && is_close(x, y));
+}
+
+// Of elements or of memory: a consequence of where and in which precision a program runs.
+bool is_type(const ordered_json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().starts_with("torch.");
+}
+
+// ONNX has 0 and 1 for False and True.
+bool is_countable(const ordered_json& value) { return value.is_number() || value.is_boolean(); }
+
+double number_of(const ordered_json& value) {
+  return value.is_boolean() ? static_cast<double>(value.get<bool>()) : value.get<double>();
+}
+
+bool is_same(const ordered_json& golden, const ordered_json& actual) {
+  if (is_type(golden) && is_type(actual)) return true;
+  if (is_countable(golden) && is_countable(actual)) return is_close(number_of(golden), number_of(actual));
+  if (golden.is_array() && actual.is_array())
+    return golden.size() == actual.size() &&
+           std::equal(golden.begin(), golden.end(), actual.begin(),
+                      [](const auto& g, const auto& a) { return is_same(g, a); });
+  // A log of DebugMode has the number, and a recording the tensor.
+  if (golden.is_object() != actual.is_object() && golden.is_array() == actual.is_array())
+    return is_same_constant(show(golden), show(actual));
+  const bool is_tensor = golden.is_object() && golden.contains("tensor");
+  if (is_tensor && actual.is_object() && actual.contains("tensor"))
+    return is_same_constant(constant_of(golden), constant_of(actual));
+  return golden == actual;
+}
+
+// `arguments` with the names of `schema` where a log of DebugMode has positions: "7" is the eighth one.
+ordered_json with_names(ordered_json arguments, const ordered_json& schema) {
+  ordered_json named = ordered_json::object();
+  for (auto& [name, value] : arguments.items()) {
+    const auto position = parse_uint64(name);
+    const bool is_known = position && !schema.contains(name) && *position < schema.size();
+    named[is_known ? std::next(schema.begin(), static_cast<std::ptrdiff_t>(*position)).key() : name] =
+        std::move(value);
+  }
+  return named;
+}
+
+// It has positions for names of arguments.
+bool is_log(const dump::OperatorRun& run) { return run.op != nullptr && !run.op->has_full_scope; }
+
+// "Relu" of the function "onnx::Relu.14"; empty if it is none of ONNX's own.
+std::string_view onnx_type(const dump::OperatorRun& run) {
+  constexpr std::string_view kDomain = "onnx::";
+  const std::string_view function = run.form->function;
+  return function.starts_with(kDomain) ? function.substr(kDomain.size(), function.rfind('.') - kDomain.size())
+                                       : std::string_view();
+}
+
+// The name of an operator of ONNX does not tell its type, as that of PyTorch does. QLinearConv is a Conv.
+bool is_another_operator(const dump::OperatorRun& golden, const dump::OperatorRun& actual) {
+  const std::string_view g = onnx_type(golden), a = onnx_type(actual);
+  return golden.name == actual.name && !g.empty() && !a.empty() && g != a &&
+         serves_integers(golden) == serves_integers(actual);
+}
+
+std::string input_name(const ordered_json& tensor) {
+  return "input." + show(tensor["tensor"]) + " is the constant ";
+}
+
+// A key of the state of a call; empty if it has none.
+std::string state_of(const dump::CallForm& form, const char* key) {
+  if (form.state.empty()) return {};
+  const ordered_json state = parse_ordered_json(form.state);
+  const auto found = state.is_object() ? state.find(key) : state.end();
+  return found != state.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+}  // namespace
+
+std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
+                                                           const dump::OperatorRun& actual,
+                                                           const ArgumentSides& sides) {
+  constexpr std::array<std::string_view, 7> kPlace = {
+      "dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"};
+  if (golden.form == nullptr || actual.form == nullptr || is_rewritten_by_engine(&golden, &actual))
+    return std::nullopt;
+  if (is_another_operator(golden, actual))
+    return ArgumentDifference{.text = "another operator: " + golden.type + " " + sides.golden + " and " +
+                                      actual.type + " " + sides.actual,
+                              .is_type = true,
+                              .constants = {}};
+  if (golden.form->arguments == actual.form->arguments) return std::nullopt;
+  ordered_json g = parse_ordered_json(golden.form->arguments);
+  ordered_json a = parse_ordered_json(actual.form->arguments);
+  if (!g.is_object() || !a.is_object()) return std::nullopt;
+  if (is_log(golden) && !is_log(actual)) g = with_names(std::move(g), a);
+  if (is_log(actual) && !is_log(golden)) a = with_names(std::move(a), g);
+  // Overloads pass the same in different arguments: a size, or a scale.
+  const bool are_overloads = golden.form->function != actual.form->function;
+  ArgumentDifference difference;
+  for (const auto& [name, value] : g.items()) {
+    const auto other = a.find(name);
+    if (other == a.end() || (are_overloads && (value.is_null() || other->is_null())) ||
+        std::ranges::find(kPlace, name) != kPlace.end() || is_same(value, *other) ||
+        (sides.are_shards && value.is_array()))
+      continue;
+    if (!difference.text.empty()) difference.text += ", ";
+    const std::string constant = constant_of(value), other_constant = constant_of(*other);
+    if (constant.empty() || other_constant.empty()) {
+      difference.text += (parse_uint64(name) ? "argument " : "") + name + " is " + show(value) + " " +
+                         sides.golden + " and " + show(*other) + " " + sides.actual;
+      continue;
+    }
+    difference.text +=
+        input_name(value) + constant + " " + sides.golden + " and " + other_constant + " " + sides.actual;
+    if (value["tensor"].is_number_unsigned())
+      difference.constants.insert(value["tensor"].get<std::uint32_t>());
+  }
+  if (difference.text.empty()) return std::nullopt;
+  return difference;
+}
+
+bool is_rewritten_by_engine(const dump::OperatorRun* golden, const dump::OperatorRun* actual) {
+  return golden != nullptr && actual != nullptr &&
+         (golden->originals() != nullptr) != (actual->originals() != nullptr);
+}
+
+StateDifference find_state_difference(const dump::CallForm* golden, const dump::CallForm* actual) {
+  StateDifference difference;
+  if (golden == nullptr || actual == nullptr || golden->state == actual->state) return difference;
+  const std::string g = state_of(*golden, "autocast"), a = state_of(*actual, "autocast");
+  if (g != a)
+    difference.autocast = "autocast is " + (g.empty()   ? a + " in actual only"
+                                            : a.empty() ? g + " in golden only"
+                                                        : g + " in golden and " + a + " in actual");
+  const std::string seed = state_of(*golden, "seed"), other = state_of(*actual, "seed");
+  if (seed.empty() || other.empty()) return difference;
+  if (seed != other)
+    difference.generator = "the seed is " + seed + " in golden and " + other + " in actual";
+  else if (state_of(*golden, "generator") != state_of(*actual, "generator"))
+    difference.generator = "its generator is in another state: other random numbers were drawn before";
+  return difference;
+}
+
+bool draw_the_same(const dump::CallForm* golden, const dump::CallForm* actual) {
+  if (golden == nullptr || actual == nullptr) return false;
+  const std::string state = state_of(*golden, "generator");
+  return !state.empty() && state == state_of(*actual, "generator");
+}
+
+bool has_own_random_numbers(const dump::CallForm* form) {
+  return form != nullptr && state_of(*form, "random") == "generated";
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,50 @@
+// Which parts of a program a dump lacks, and which belong to no step.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dump/read/dump_set.h"
+
+namespace opdump::compare {
+
+// Where absence proves nothing.
+struct Unfinished {
+  std::set<std::uint32_t> golden = {}, actual = {};  // ranks whose recording stopped early or lost something
+  std::map<std::uint32_t, std::int64_t> golden_cut = {},
+                                        actual_cut = {};  // the step in which the program was stopped
+  // The dump cannot say that a tensor has no data: it just is not there, as in what `opdump convert` makes.
+  bool golden_is_silent = false, actual_is_silent = false;
+
+  // Of an operator or slot that is not in golden, or not in actual, of a rank and step.
+  bool excuses_golden(const dump::OperatorRun& run) const { return excuses(golden, golden_cut, run); }
+  bool excuses_actual(const dump::OperatorRun& run) const { return excuses(actual, actual_cut, run); }
+
+ private:
+  static bool excuses(const std::set<std::uint32_t>& ranks, const std::map<std::uint32_t, std::int64_t>& cut,
+                      const dump::OperatorRun& run) {
+    const auto step = cut.find(run.rank);
+    return ranks.contains(run.rank) || (step != cut.end() && step->second == run.step);
+  }
+};
+
+// By rank: from which step on what was recorded is no step, but what ran after the last one
+// (dump::RecordingStatus::tail_step).
+using Tails = std::map<std::uint32_t, std::int64_t>;
+struct TailsOfBoth {
+  Tails golden, actual;
+};
+
+// Whether compiled regions ran whose backward pass is not recorded.
+bool lacks_backward_of_regions(const dump::DumpSet& dump);
+
+// Where absence proves nothing; adds the reasons, but for a backward pass of compiled regions.
+Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual, bool is_sharded,
+                           std::vector<std::string>& reasons);
+
+Tails find_tails(const dump::DumpSet& dump);
+
+}  // namespace opdump::compare

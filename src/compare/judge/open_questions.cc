@@ -1,0 +1,55 @@
+#include "compare/judge/open_questions.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text/text.h"
+#include "compare/names.h"
+
+namespace opdump::compare {
+
+OpenQuestions::OpenQuestions(const dump::DumpSet& golden, const dump::DumpSet& actual) {
+  for (const dump::DumpSet* dump : {&golden, &actual})
+    for (const dump::Problem& problem : dump->problems()) reported_.insert(problem.what);
+}
+
+void OpenQuestions::add(const OperatorComparison& op) {
+  if (op.is_alone) absent_steps_[{op.run().rank, op.golden != nullptr}].insert(op.run().step);
+  if (op.golden == nullptr || op.actual == nullptr) {
+    ahead_ += !op.is_alone && runs_ahead(op.run());
+    return;
+  }
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.verdict == Verdict::unreadable && !is_reported(slot.golden) && !is_reported(slot.actual)) {
+      if (unreadable_.size() < dump::Problems::kKept)
+        unreadable_.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
+      else
+        ++more_unreadable_;
+    }
+    only_golden_ += slot.verdict == Verdict::missing && slot.golden->side == model::Side::input;
+    only_actual_ += slot.verdict == Verdict::extra && slot.actual->side == model::Side::input;
+  }
+}
+
+void OpenQuestions::append_to(std::vector<std::string>& reasons) const {
+  for (const auto& [key, numbers] : absent_steps_) {
+    const std::string ranges = format_ranges(numbers);
+    const bool is_one = ranges.find_first_of(",-") == std::string::npos;
+    reasons.push_back("rank " + std::to_string(key.first) + ": " + (is_one ? "step " : "steps ") + ranges +
+                      (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual") +
+                      ": left out");
+  }
+  std::ranges::move(unreadable_, std::back_inserter(reasons));
+  if (more_unreadable_ > 0) reasons.push_back(counted(more_unreadable_, "more tensor") + " cannot be read");
+  for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})
+    if (count > 0)
+      reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
+}
+
+void OpenQuestions::append_notes_to(std::vector<std::string>& notes) const {
+  if (ahead_ == 0) return;
+  notes.push_back(counted(ahead_, "operator") + " of data-loading workers" + (ahead_ == 1 ? " is" : " are") +
+                  " in one dump only: left out, because workers run ahead by a varying distance");
+}
+
+}  // namespace opdump::compare

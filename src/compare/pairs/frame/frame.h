@@ -1,0 +1,55 @@
+// Which executions of two dumps may be the same at all: those of one rank, graph and step.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compare/facts/unfinished.h"
+#include "compare/operator_pair.h"
+#include "dump/read/dump_set.h"
+
+namespace opdump::compare {
+
+// What must be equal of two executions apart from their names; a field that has one value on each side is the
+// same for all.
+struct SectionKey {
+  std::int64_t rank = 0, step = 0;                      // the order of a dump
+  bool is_tail = false;                                 // it is what ran after the last step
+  auto operator<=>(const SectionKey&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
+};
+
+// It is what ran after the last step.
+bool is_tail(const dump::Runs::Section& section, const Tails& tails);
+
+struct FrameRule {
+  bool rank = true, graph = true, step = true;
+
+  SectionKey of(const dump::Runs::Section& section, const Tails& tails) const {
+    return {rank ? static_cast<std::int64_t>(section.rank) : 0, step ? section.step : 0,
+            is_tail(section, tails)};
+  }
+  std::int64_t graph_of(const dump::Runs::Section& section) const { return graph ? section.graph_id : 0; }
+};
+
+// Adds a note for each field whose single values differ.
+FrameRule make_rule(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails,
+                    std::vector<std::string>& notes);
+
+// The executions of one frame.
+struct FrameRuns {
+  const dump::Runs* runs = nullptr;
+  std::uint32_t first = 0, last = 0;
+  std::vector<std::uint32_t> partners{};  // of each: from the first of the other part, or OperatorPair::kNone
+  std::vector<PairedBy> methods{};        // of each; of golden only
+  std::vector<Fusion> fusions{};          // of each; empty: none
+
+  std::uint32_t size() const { return last - first; }
+  const dump::Runs::Section& section_of(std::uint32_t i) const { return runs->section_of(first + i); }
+};
+
+// The executions of the frame that the one at `first` belongs to.
+FrameRuns part_at(const dump::Runs& runs, std::uint32_t first, const FrameRule& rule, const Tails& tails);
+
+}  // namespace opdump::compare

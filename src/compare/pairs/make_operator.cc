@@ -1,0 +1,89 @@
+#include "compare/pairs/make_operator.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compare/facts/arguments.h"
+#include "compare/pairs/across/pair_across.h"
+#include "compare/pairs/pair_slots.h"
+
+namespace opdump::compare {
+namespace {
+
+bool have_argument_names(const dump::OperatorRun& run) {
+  return std::ranges::any_of(run.slots, [](const dump::Slot& slot) { return !slot.argument.empty(); });
+}
+
+std::string explain_left_out(Fusion fusion) {
+  switch (fusion) {
+    case Fusion::fused:
+      return "only the outputs of the last of several fused operators are compared";
+    case Fusion::part:
+      return "part of a fused operator";
+    case Fusion::added:
+      return "added by the engine";
+    case Fusion::unlogged:
+      return "outside of what the log covers";
+    case Fusion::moves:
+      return "only moves data";
+    case Fusion::makes:
+      return "makes constants, shapes or random numbers";
+    case Fusion::foreign:
+      return "the other framework has no operator that computes the same";
+    case Fusion::quantises:
+      return "quantises";
+    case Fusion::quantised:
+      return "a dequantisation stands for it";
+    case Fusion::collective:
+      return "a collective";
+    case Fusion::undivided:
+      return "the other run has no operator that computes the same";
+    case Fusion::folded:
+    case Fusion::none:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
+                                 const dump::DumpSet& actual, const RunRelation& relation) {
+  const auto& [is_across, sharded, quantisation] = relation;
+  static const dump::OperatorRun kNothing;
+  OperatorComparison op;
+  op.is_alone = pair.is_alone;
+  op.paired_by = pair.paired_by;
+  op.confidence = pair.confidence;
+  op.is_across = is_across;
+  op.lacks_slots = !golden.runs().have_full_scopes() || !actual.runs().have_full_scopes();
+  op.left_out = explain_left_out(pair.fusion);
+  if (pair.golden != OperatorPair::kNone)
+    op.golden =
+        std::make_shared<const dump::OperatorRun>(join_runs(golden.runs(), pair.golden_first, pair.golden));
+  if (pair.actual != OperatorPair::kNone)
+    op.actual =
+        std::make_shared<const dump::OperatorRun>(join_runs(actual.runs(), pair.actual_first, pair.actual));
+  const dump::OperatorRun& in_golden = op.golden != nullptr ? *op.golden : kNothing;
+  const dump::OperatorRun& in_actual = op.actual != nullptr ? *op.actual : kNothing;
+  const bool by_name = have_argument_names(in_golden) && have_argument_names(in_actual);
+  const bool has_partner = op.golden != nullptr && op.actual != nullptr;
+  const bool by_shards = sharded != nullptr && has_partner && in_golden.type != in_actual.type;
+  const std::vector<SlotPair> pairs =
+      (is_across && has_partner) ? pair_slots_across(in_golden, in_actual, pair.fusion == Fusion::folded)
+      : by_shards                ? sharded->pair_slots(in_golden, in_actual)
+                                 : pair_slots(in_golden, in_actual, by_name);
+  for (const SlotPair& slots : pairs) {
+    SlotComparison& slot = op.slots.emplace_back();
+    slot.any_layout = is_across || is_rewritten_by_engine(op.golden.get(), op.actual.get());
+    slot.golden = slots.golden;
+    slot.actual = slots.actual;
+  }
+  if (sharded != nullptr) sharded->add_ranks(op, pair);
+  if (quantisation != nullptr) quantisation->add_steps(op);
+  return op;
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,99 @@
+#include "compare/pairs/pairing.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text/text.h"
+#include "compare/pairs/frame/frame.h"
+#include "compare/pairs/frame/frame_pairing.h"
+
+namespace opdump::compare {
+namespace {
+
+using dump::Runs;
+
+// A single tensor, which is called as its file happens to be.
+bool is_loose(const Runs& runs) {
+  if (runs.size() != 1 || runs.slot_count(0) != 1) return false;
+  const dump::OperatorRun run = runs.without_slots(0);
+  return run.op == nullptr && run.type.empty();
+}
+
+// Two files that hold a tensor each are about the same one.
+void join_loose(const Runs& golden, const Runs& actual, FramePairing& pairing,
+                std::vector<std::string>& notes) {
+  if (!is_loose(golden) || !is_loose(actual) || pairing.is_joined(0)) return;
+  pairing.join(0, 0, PairedBy::file);
+  notes.push_back(golden.without_slots(0).name + " of golden is compared with " +
+                  actual.without_slots(0).name + " of actual, the only tensor there");
+}
+
+// Of a frame that is left out: what ran after the last step.
+std::string describe_tail(std::int64_t rank, std::uint32_t golden, std::uint32_t actual) {
+  const std::string where = "rank " + std::to_string(rank) + ": after the last step ";
+  if (golden > 0 && actual > 0)
+    return where + "golden ran " + counted(golden, "operator") + " and actual " + std::to_string(actual) +
+           ", not the same ones: left out";
+  return where + (golden > 0 ? "golden" : "actual") + " ran " + counted(golden + actual, "operator") +
+         ", and " + (golden > 0 ? "actual" : "golden") + " none there: left out";
+}
+
+}  // namespace
+
+Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails, bool are_shards) {
+  Pairing pairing;
+  const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
+  const bool has_log = !golden.have_full_scopes() || !actual.have_full_scopes();
+  bool by_path = false;
+  bool has_fused = false;
+  std::uint32_t aligned = 0, unlogged = 0;
+  for (std::uint32_t g = 0, a = 0; g < golden.size() || a < actual.size();) {
+    // Both are in order of their frames: the lower one is next.
+    FrameRuns of_golden = part_at(golden, g, rule, tails.golden);
+    FrameRuns of_actual = part_at(actual, a, rule, tails.actual);
+    if (of_golden.size() > 0 && of_actual.size() > 0) {
+      const SectionKey next_golden = rule.of(golden.section_of(g), tails.golden);
+      const SectionKey next_actual = rule.of(actual.section_of(a), tails.actual);
+      if (next_golden > next_actual) of_golden.last = g;
+      if (next_actual > next_golden) of_actual.last = a;
+    }
+    g = of_golden.last;
+    a = of_actual.last;
+    const std::uint32_t golden_size = of_golden.size(), actual_size = of_actual.size();
+    const Runs::Section& section = golden_size > 0 ? golden.section_of(g - 1) : actual.section_of(a - 1);
+    const bool is_after_steps = is_tail(section, golden_size > 0 ? tails.golden : tails.actual);
+    FramePairing frame(std::move(of_golden), std::move(of_actual), rule);
+    if (golden_size > 0 && actual_size > 0 && has_log && !frame.has_equal_names()) {
+      by_path = true;
+      frame.join_paths();
+      unlogged += frame.leave_out_unlogged();
+    } else if (golden_size > 0 && actual_size > 0) {
+      aligned += frame.join_sequences();
+      frame.join_names();
+      if (!are_shards) frame.separate_reshaped();
+      has_fused |= frame.note_fusions();
+      join_loose(golden, actual, frame, pairing.notes);
+      frame.join_signatures();
+    }
+    if (is_after_steps && !frame.is_whole())
+      pairing.notes.push_back(describe_tail(section.rank, golden_size, actual_size));
+    else
+      frame.append_pairs(pairing.pairs);
+  }
+  if (aligned > 0)
+    pairing.notes.push_back(counted(aligned, "operator") + (aligned == 1 ? " is" : " are") +
+                            " paired by shapes and neighbours, because one run has more of the same name");
+  if (by_path)
+    pairing.notes.emplace_back(
+        "operators are paired by module and type, in order, because a log of DebugMode names no more");
+  if (unlogged > 0)
+    pairing.notes.push_back(counted(unlogged, "operator") + " of " +
+                            (golden.have_full_scopes() ? "golden" : "actual") +
+                            " ran before or after what the other dump is a log of: left out");
+  if (has_fused) pairing.notes.emplace_back("fused operators are compared by the outputs of the last one");
+  return pairing;
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,392 @@
+#include "compare/rules/equivalence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "compare/names.h"
+#include "compare/rules/rewritten.h"
+#include "compare/rules/rounding/conditioning.h"
+#include "compare/rules/rounding/uncertainty.h"
+#include "compare/wiring/content.h"
+#include "compare/wiring/makers.h"
+#include "model/operator_traits.h"
+
+namespace opdump::compare {
+namespace {
+
+using dump::Runs;
+using dump::Slot;
+
+constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
+// The same where operators of both runs differ, too: what they read and make must be right by itself, because
+// nothing else shows a parameter that is off by little. 16-bit types round a few times.
+constexpr double kStrictRoundoffs = 4, kStrictDistance = 1e-5;
+constexpr double kUncertain = 4;    // times the uncertainty of an element
+constexpr double kNoDigits = 0.01;  // of an element: so few agree that it may take steps anywhere
+constexpr std::size_t kNext = 16;   // operators that may read a view of a result
+
+double strict_limit(double u) {
+  return std::max(kStrictRoundoffs * u, std::min(kEqualRoundoffs * u, kStrictDistance));
+}
+
+// Places, choices and masks: no arithmetic rounds them.
+bool is_exact(model::DType dtype) {
+  const model::DTypeKind kind = model::dtype_info(dtype).kind;
+  return kind != model::DTypeKind::floating && kind != model::DTypeKind::complex;
+}
+
+// A tensor that an operator of one run made.
+struct SingleResult {
+  std::size_t place = 0;  // in pairs
+  std::uint32_t run = 0;  // in Runs
+  Slot slot = {};
+  Fingerprint print = {};
+  bool is_open = false;  // of a pair
+  double norm = 0;
+  bool is_read = false, is_equal = false;  // is in the other run
+  bool is_there() const { return is_read || is_equal; }
+};
+
+// The results of the operators that only one run has.
+class Results {
+ public:
+  Results(const Runs& runs, const Runs& others, bool is_strict)
+      : runs_(runs),
+        others_(others),
+        is_strict_(is_strict),
+        has_one_step_(count_steps(runs) == 1 && count_steps(others) == 1) {}
+
+  void add(std::size_t place, std::uint32_t run, bool is_open) {
+    first_ = std::min<std::size_t>(first_, run);
+    for (const Slot& slot : runs_.slots(run)) {
+      const bool has_nothing = slot.undumped_reason == "view" || slot.undumped_reason == "uninitialised" ||
+                               (slot.shape && element_count_of(slot) == 0);
+      if (slot.side != model::Side::output || has_nothing) continue;
+      const auto print = slot.shape ? fingerprint_of(slot) : std::nullopt;
+      if (!print) {
+        lacking_.insert(place);
+        continue;
+      }
+      by_print_[{element_count_of(slot), print->sum}].push_back(results_.size());
+      by_count_[element_count_of(slot)].push_back(results_.size());
+      results_.push_back({.place = place, .run = run, .slot = slot, .print = *print, .is_open = is_open});
+    }
+  }
+
+  // `passing`: operators that only pass on what they read, and that the other run lacks. What reads their
+  // results reads what they read.
+  void find_readers(const std::set<std::uint32_t>& passing) {
+    if (results_.empty()) return;
+    for (const std::uint32_t run : passing)
+      if (run > first_) add(kPassing, run, false);
+    std::vector<std::pair<std::size_t, std::uint32_t>> passed;  // a result, who passes it on
+    for (std::size_t run = first_ + 1; run < runs_.size(); ++run) {
+      const bool is_passing = passing.contains(static_cast<std::uint32_t>(run));
+      for_each_known(runs_, run, model::Side::input, [&](const Slot&, SingleResult& result) {
+        if (result.run >= run || runs_.section_of(result.run).rank != runs_.section_of(run).rank) return;
+        if (is_passing)
+          passed.emplace_back(&result - results_.data(), static_cast<std::uint32_t>(run));
+        else
+          result.is_read = true;
+      });
+    }
+    std::set<std::uint32_t> read;  // of `passing`
+    for (const SingleResult& result : results_)
+      if (result.place == kPassing && result.is_read) read.insert(result.run);
+    for (auto last = passed.rbegin(); last != passed.rend(); ++last) {
+      if (!read.contains(last->second)) continue;
+      results_[last->first].is_read = true;
+      if (results_[last->first].place == kPassing) read.insert(results_[last->first].run);
+    }
+  }
+
+  // What nothing reads is no result where only parameters count, which an optimizer still changes: gradients
+  // of anything else, an evaluation. Memory that is written in place may be a parameter.
+  void leave_out_unread() {
+    std::map<std::uint32_t, std::uint32_t> last_updates;  // by rank, of the last operator of an optimizer
+    for (std::uint32_t run = 0; run < runs_.size(); ++run)
+      if (phase_of(run) == model::Phase::optimizer) last_updates[runs_.section_of(run).rank] = run;
+    for (SingleResult& result : results_) {
+      const auto last = last_updates.find(runs_.section_of(result.run).rank);
+      const bool is_updated = last != last_updates.end() && result.run < last->second;
+      const bool is_parameter = phase_of(result.run) != model::Phase::backward &&
+                                runs_.without_slots(result.run).type.ends_with('_');
+      if (is_updated && !result.is_open && !is_parameter && phase_of(result.run) != model::Phase::optimizer)
+        result.is_read = true;
+    }
+  }
+
+  // In what the other run made; not of what is read, unless this is strict.
+  void find_equals(double noise) {
+    for (std::size_t other = 0; other < others_.size(); ++other)
+      for_each_known(others_, other, model::Side::output, [&](const Slot&, SingleResult& result) {
+        result.is_equal |= is_same_step(result, other);
+      });
+    std::set<std::uint64_t> open;
+    for (SingleResult& result : results_) {
+      if (result.is_equal || result.place == kPassing || (result.is_read && !is_strict_)) continue;
+      result.norm = norm_of_tensor(result.slot).value_or(0);
+      if (result.norm > 0) open.insert(element_count_of(result.slot));
+    }
+    for (std::size_t other = 0; other < others_.size() && !open.empty(); ++other)
+      for (const Slot& slot : others_.slots(other)) {
+        if (slot.side != model::Side::output || !open.contains(element_count_of(slot))) continue;
+        const double norm = norm_of_tensor(slot).value_or(0);
+        for (const std::size_t i : by_count_[element_count_of(slot)])
+          if (is_wanted(results_[i]) && is_same_step(results_[i], other))
+            results_[i].is_equal = is_near(results_[i], slot, norm, noise);
+      }
+  }
+
+  bool has_wanted() const { return std::ranges::any_of(results_, is_wanted); }
+
+  // In what those of the other run make of the same uncertain elements.
+  void find_uncertain(const Results& of_other, const Uncertainty& uncertainty, bool is_golden, double noise) {
+    for (SingleResult& result : results_) {
+      const auto* elements = is_wanted(result) ? uncertainty.of(is_golden, result.print) : nullptr;
+      const auto others = of_other.by_count_.find(element_count_of(result.slot));
+      if (elements == nullptr || others == of_other.by_count_.end()) continue;
+      const double limit = limit_of(roundoff(result.slot.dtype), noise);
+      for (const std::size_t i : others->second) {
+        const SingleResult& other = of_other.results_[i];
+        if (result.is_equal) break;
+        if (other.place != kPassing && is_same_step(result, other.run) &&
+            uncertainty.of(!is_golden, other.print) != nullptr)
+          result.is_equal = is_near(result, other, *elements, limit);
+      }
+    }
+  }
+
+  // Through views, which leave nothing in a dump: a slice of the result, or a number that is spread over a
+  // tensor, is an input of one of the next operators. A dump lists views themselves in one step only.
+  void find_readers_of_views() {
+    std::set<std::string> viewed;  // operators
+    for (SingleResult& result : results_) {
+      if (result.is_there() || result.place == kPassing) continue;
+      const std::size_t end = std::min<std::size_t>(runs_.size(), result.run + 1 + kNext);
+      for (std::size_t run = result.run + 1; run < end && !result.is_read; ++run)
+        for (const Slot& slot : runs_.slots(run)) {
+          if (slot.side != model::Side::input || result.is_read) continue;
+          const bool is_viewed = makes_view(slot, result.slot);
+          if (is_viewed) viewed.insert(name_of(result));
+          result.is_read = is_viewed || (result.norm > 0 && is_view_of(slot, result.slot));
+        }
+    }
+    for (SingleResult& result : results_)
+      result.is_read |= is_exact(result.slot.dtype) && viewed.contains(name_of(result));
+  }
+
+  // The operators of which the other run has all that they make.
+  std::set<std::uint32_t> equal_runs() const {
+    std::set<std::uint32_t> runs;
+    for (const SingleResult& result : results_) runs.insert(result.run);
+    for (const SingleResult& result : results_)
+      if (!result.is_equal) runs.erase(result.run);
+    return runs;
+  }
+
+  void append_lacking(std::set<std::size_t>& places) const {
+    places.insert(lacking_.begin(), lacking_.end());
+    places.erase(kPassing);
+    std::set<std::size_t> served;  // places with another result that is there
+    for (const SingleResult& result : results_)
+      if (result.is_there() && !runs_.without_slots(result.run).type.ends_with('_'))
+        served.insert(result.place);
+    // What nobody reads beside a result that is there is a by-product, unless it is memory that was written.
+    for (const SingleResult& result : results_)
+      if (!result.is_there() && result.place != kPassing && !served.contains(result.place))
+        places.insert(result.place);
+  }
+
+ private:
+  static constexpr std::size_t kPassing = SIZE_MAX;  // the place of results of these
+
+  std::string name_of(const SingleResult& result) const { return runs_.without_slots(result.run).name; }
+  model::Phase phase_of(std::uint32_t run) const { return compare::phase_of(runs_.without_slots(run)); }
+
+  // Whether an operator may take a view of a result that is no number: masks and places have few elements
+  // that tell them apart, and views have no tensors.
+  static bool makes_view(const Slot& input, const Slot& result) {
+    return !input.has_data() && input.dtype == result.dtype && input.shape == result.shape &&
+           is_exact(result.dtype);
+  }
+
+  // Slots of a run that have the elements of a result.
+  template <typename Take>
+  void for_each_known(const Runs& runs, std::size_t run, model::Side side, const Take& take) {
+    for (const Slot& slot : runs.slots(run)) {
+      if (slot.side != side || !by_count_.contains(element_count_of(slot))) continue;
+      const auto print = fingerprint_of(slot);
+      const auto known = print ? by_print_.find({element_count_of(slot), print->sum}) : by_print_.end();
+      if (known == by_print_.end()) continue;
+      for (const std::size_t i : known->second) take(slot, results_[i]);
+    }
+  }
+
+  // Nothing equal has been found yet for one that was looked for.
+  static bool is_wanted(const SingleResult& result) { return !result.is_equal && result.norm > 0; }
+
+  bool is_same_step(const SingleResult& result, std::size_t other) const {
+    return has_one_step_ || runs_.section_of(result.run).step == others_.section_of(other).step;
+  }
+
+  static std::size_t count_steps(const Runs& runs) {
+    std::set<std::int64_t> steps;
+    for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.insert(runs.section(i).step);
+    return steps.size();
+  }
+
+  double limit_of(double u, double noise) const {
+    return is_strict_ ? strict_limit(u) : std::max(kEqualRoundoffs * u, kEqualNoise * noise);
+  }
+
+  static bool is_near(const SingleResult& result, const SingleResult& other,
+                      const Uncertainty::Elements& uncertain, double limit) {
+    const auto a = numbers_of(result.slot), b = numbers_of(other.slot);
+    if (!a || !b || a->size() != b->size() || a->size() != uncertain.size()) return false;
+    const double rms = result.norm / std::sqrt(static_cast<double>(a->size()));
+    for (std::size_t i = 0; i < a->size(); ++i) {
+      double size = std::abs((*a)[i]) + std::abs((*b)[i]);
+      if (uncertain[i] > kNoDigits) size = std::max(size, rms);  // of steps that may cancel
+      if (!(std::abs((*a)[i] - (*b)[i]) <= limit * rms + kUncertain * uncertain[i] * size)) return false;
+    }
+    return true;
+  }
+
+  bool is_near(const SingleResult& result, const Slot& slot, double norm, double noise) const {
+    const double limit = limit_of(std::max(roundoff(result.slot.dtype), roundoff(slot.dtype)), noise);
+    // Most others are recognised by their size.
+    if (!(norm > 0) || std::abs(norm - result.norm) > limit * result.norm) return false;
+    auto a = dump::StoredTensor::read(result.slot), b = dump::StoredTensor::read(slot);
+    if (!a || !b || !a->straighten() || !b->straighten()) return false;
+    const auto metrics = math::compare_tensors(b->view(), a->view(), {});
+    return metrics && metrics->nan_mismatch_count == 0 && metrics->relative_l2 <= limit;
+  }
+
+  const Runs &runs_, &others_;
+  bool is_strict_, has_one_step_;
+  std::size_t first_ = SIZE_MAX;  // of the operators
+  std::vector<SingleResult> results_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::size_t>> by_print_;  // elements, sum
+  std::map<std::uint64_t, std::vector<std::size_t>> by_count_;
+  std::set<std::size_t> lacking_;  // pairs with a result that is not in the dump
+};
+
+// Adds those of `open` that read, in one run, what the other run cannot have.
+void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::span<const OpenPair> open,
+                    bool is_golden, const std::set<std::uint32_t>& passing, const Results& results,
+                    const RewrittenModules& rewritten, std::set<std::size_t>& places) {
+  const auto run_of = [&](const OperatorPair& pair) { return is_golden ? pair.golden : pair.actual; };
+  const std::set<std::uint32_t> equal = results.equal_runs();
+  std::set<std::uint32_t> of_both;
+  for (const OperatorPair& pair : pairs)
+    if (pair.is_whole()) of_both.insert(run_of(pair));
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
+  for (const OpenPair& pair : open)
+    for (const auto& [of_golden, of_actual] : pair.inputs)
+      inputs.emplace_back(run_of(pairs[pair.place]), is_golden ? of_golden : of_actual);
+  Makers makers(runs);
+  makers.find(inputs, passing);
+  auto input = inputs.begin();
+  for (const OpenPair& pair : open)
+    for (std::size_t i = 0; i < pair.inputs.size(); ++i, ++input) {
+      const auto maker = makers.of(input->first, input->second);
+      const bool is_known = maker && (of_both.contains(*maker) || equal.contains(*maker) ||
+                                      rewritten.contains(runs.without_slots(input->first)));
+      if (!is_known) places.insert(pair.place);
+    }
+}
+
+// Whether it reads a tensor that differs, and that no operator of its run made. Of the first of several, that
+// is quick, and settles all.
+bool reads_data(const dump::DumpSet& golden, const dump::DumpSet& actual, const OperatorPair& pair,
+                const OpenPair& open, const std::set<std::uint32_t> (&passing)[2]) {
+  for (const bool is_golden : {true, false}) {
+    const std::uint32_t run = is_golden ? pair.golden : pair.actual;
+    Makers::Inputs inputs;
+    for (const auto& [of_golden, of_actual] : open.inputs)
+      inputs.emplace_back(run, is_golden ? of_golden : of_actual);
+    Makers makers((is_golden ? golden : actual).runs());
+    makers.find(inputs, passing[is_golden]);
+    if (std::ranges::any_of(inputs, [&](const auto& input) { return !makers.of(run, input.second); }))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+double strict_distance(model::DType dtype) { return strict_limit(roundoff(dtype)); }
+
+RewrittenModules find_rewritten(const Runs& golden, const Runs& actual, std::span<const OperatorPair> pairs) {
+  RewrittenModules modules;
+  const auto computes = [](const Runs& runs, std::uint32_t run) {
+    return run != OperatorPair::kNone &&
+           !model::has_trait(runs.without_slots(run).type, model::Trait::copies);
+  };
+  for (const OperatorPair& pair : pairs) {
+    if (pair.is_whole()) continue;
+    if (computes(golden, pair.golden)) modules.add_golden(golden.without_slots(pair.golden));
+    if (computes(actual, pair.actual)) modules.add_actual(actual.without_slots(pair.actual));
+  }
+  return modules;
+}
+
+std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                          std::span<const OperatorPair> pairs,
+                                          std::span<const std::size_t> singles,
+                                          std::span<const OpenPair> open, double noise) {
+  std::set<std::uint32_t> passing[2];
+  for (const OperatorPair& pair : pairs) {
+    if (pair.is_whole()) continue;
+    const bool is_golden = pair.golden != OperatorPair::kNone;
+    const std::uint32_t run = is_golden ? pair.golden : pair.actual;
+    if (model::has_trait((is_golden ? golden : actual).runs().without_slots(run).type, model::Trait::copies))
+      passing[is_golden].insert(run);
+  }
+  if (!open.empty() && reads_data(golden, actual, pairs[open.front().place], open.front(), passing))
+    return {open.front().place};
+  const bool is_strict = !open.empty();
+  Results of_golden(golden.runs(), actual.runs(), is_strict);
+  Results of_actual(actual.runs(), golden.runs(), is_strict);
+  const auto add = [&](std::size_t place, bool is_open) {
+    const OperatorPair& pair = pairs[place];
+    if (pair.golden != OperatorPair::kNone) of_golden.add(place, pair.golden, is_open);
+    if (pair.actual != OperatorPair::kNone) of_actual.add(place, pair.actual, is_open);
+  };
+  for (const std::size_t place : singles) add(place, false);
+  for (const OpenPair& pair : open) add(pair.place, true);
+  std::set<std::size_t> places;
+  for (Results* results : {&of_golden, &of_actual}) {
+    results->find_readers(passing[results == &of_golden]);
+    results->find_equals(noise);
+  }
+  if (of_golden.has_wanted() || of_actual.has_wanted()) {
+    std::set<std::size_t> open_places;
+    for (const OpenPair& pair : open) open_places.insert(pair.place);
+    const Uncertainty uncertainty(golden.runs(), actual.runs(), pairs, singles, open_places);
+    of_golden.find_uncertain(of_actual, uncertainty, true, noise);
+    of_actual.find_uncertain(of_golden, uncertainty, false, noise);
+  }
+  for (Results* results : {&of_golden, &of_actual}) {
+    results->find_readers_of_views();
+    results->leave_out_unread();
+    results->append_lacking(places);
+  }
+  if (!open.empty()) {
+    const RewrittenModules rewritten = find_rewritten(golden.runs(), actual.runs(), pairs);
+    append_foreign(golden.runs(), pairs, open, true, passing[true], of_golden, rewritten, places);
+    append_foreign(actual.runs(), pairs, open, false, passing[false], of_actual, rewritten, places);
+  }
+  return {places.begin(), places.end()};
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,54 @@
+// Other ways to write the same program: operators that only one run has, while the other run has the tensors
+// that they make. Fused optimizers, checkpoints and zero_grad(set_to_none=False) are such ways.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compare/pairs/pairing.h"
+#include "compare/rules/rewritten.h"
+#include "dump/read/dump_set.h"
+
+namespace opdump::compare {
+
+// An operator of both runs that only hands on a difference: it may be another one in each run.
+struct OpenPair {
+  std::size_t place = 0;                                        // in the pairs
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;  // that differ, by index: of golden, of actual
+};
+
+// How far apart (relative L2) two tensors of a type may be that operators of each run made in their own way,
+// where nothing else shows a parameter that is off by little: a few roundoffs.
+double strict_distance(model::DType dtype);
+
+RewrittenModules find_rewritten(const dump::Runs& golden, const dump::Runs& actual,
+                                std::span<const OperatorPair> pairs);
+
+// Of `singles`, pairs of which only one run has an operator (places in `pairs`, ascending): those with a
+// result that the other run lacks. A result is recognised by its elements, in any order. The other run has it
+//   - if an operator reads it that both runs have, because inputs are compared;
+//   - if another one of `singles` reads it, whose own results are looked at; or a view of it, soon after;
+//   - if an operator of the other run makes it in the same step: bit by bit, or at a relative L2 distance of
+//     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have; or, where
+//     one of `singles` makes it of gradients that both runs have, each element as near as those
+//     (Uncertainty).
+// Integers may be read by any view of their shape: Python decides by masks. Of gradients that nothing reads
+// in a step with an optimizer, nobody can tell a difference.
+// A result that is not in the dump is one that the other run lacks, but not that of a view.
+//
+// The two operators of each of `open` are looked at like singles; whatever `noise`, equal then means within
+// rounding. Besides, each of their inputs that differ must be a tensor
+//   - that the other run has, too: the two read each other's (gradients are added in another order);
+//   - that the operators of one of `open` made; or
+//   - in modules that each run computes by operators of its own, that any operator of the run made.
+// What weights, data and other modules hand on is thus a difference.
+std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                          std::span<const OperatorPair> pairs,
+                                          std::span<const std::size_t> singles,
+                                          std::span<const OpenPair> open, double noise);
+
+}  // namespace opdump::compare

@@ -1,0 +1,93 @@
+#include "compare/rules/one_sided.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "compare/facts/operator_kind.h"
+#include "compare/names.h"
+#include "compare/rules/rewritten.h"
+#include "model/operator.h"
+
+namespace opdump::compare {
+namespace {
+
+struct Passes {
+  std::size_t forward = 0;    // operators that both runs have
+  bool is_rewritten = false;  // one run has another forward pass
+  bool in_golden = false, in_actual = false;
+  std::optional<std::size_t> first = {};  // of its backward pass that computes: a place in the pairs
+
+  bool are_one_sided() const { return forward > 0 && !is_rewritten && in_golden != in_actual && first; }
+};
+
+bool computes(std::string_view type) { return kind_of(type).role == OperatorRole::computes; }
+
+}  // namespace
+
+std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, const dump::Runs& actual,
+                                                   const std::vector<OperatorPair>& pairs) {
+  using Place = RewrittenModules::Place;
+  const auto run_of = [&](const OperatorPair& pair) {
+    return pair.golden != OperatorPair::kNone ? golden.without_slots(pair.golden)
+                                              : actual.without_slots(pair.actual);
+  };
+  std::map<Place, Passes> modules;
+  // By rank, step, type and whether golden has it: torch before 2.6 does not name modules in the backward
+  // pass of a compiled region.
+  std::set<std::tuple<std::uint32_t, std::int64_t, std::string, bool>> nameless;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].is_whole() || pairs[i].is_alone) continue;
+    const dump::OperatorRun run = run_of(pairs[i]);
+    if (run.op == nullptr || run.op->phase != model::Phase::backward) continue;
+    const Place place = RewrittenModules::place_of(run);
+    if (std::get<std::string>(place) == "Default")
+      nameless.emplace(run.rank, run.step, run.type, pairs[i].golden != OperatorPair::kNone);
+    Passes& passes = modules[place];
+    (pairs[i].golden != OperatorPair::kNone ? passes.in_golden : passes.in_actual) = true;
+    if (!passes.first && computes(run.type)) passes.first = i;
+  }
+  if (modules.empty()) return std::nullopt;
+  std::set<Place> with_gradients;  // in both runs
+  for (const OperatorPair& pair : pairs) {
+    const dump::OperatorRun run = run_of(pair);
+    if (run.op == nullptr) continue;
+    const Place place = RewrittenModules::place_of(run);
+    if (run.op->phase == model::Phase::backward && pair.is_whole()) with_gradients.insert(place);
+    const auto module = modules.find(place);
+    if (module == modules.end() || run.op->phase == model::Phase::backward) continue;
+    if (pair.is_whole())
+      ++module->second.forward;
+    else
+      module->second.is_rewritten |= computes(run.type);
+  }
+  // Of the module or a part of it. Where that is so, operators of one run compute the forward pass again.
+  const auto has_gradients = [&](const Place& place) {
+    const auto& [rank, step, module] = place;
+    if (with_gradients.contains(place)) return true;
+    const auto part = with_gradients.lower_bound({rank, step, module + "/"});
+    return part != with_gradients.end() && std::get<0>(*part) == rank && std::get<1>(*part) == step &&
+           std::get<2>(*part).starts_with(module + "/");
+  };
+  const auto may_be_nameless = [&](const Passes& passes) {
+    const dump::OperatorRun run = run_of(pairs[*passes.first]);
+    return nameless.contains({run.rank, run.step, run.type, passes.in_actual});
+  };
+  std::optional<std::size_t> first;
+  for (const auto& [place, passes] : modules)
+    if (passes.are_one_sided() && (!first || *passes.first < *first) && !has_gradients(place) &&
+        !may_be_nameless(passes))
+      first = passes.first;
+  return first;
+}
+
+std::string explain_one_sided_backward(const dump::OperatorRun& run, bool is_in_golden) {
+  const std::string has = is_in_golden ? "golden" : "actual", lacks = is_in_golden ? "actual" : "golden";
+  return "only in " + has + ", like the whole backward pass of " +
+         one_line(std::get<std::string>(RewrittenModules::place_of(run))) + ": no gradient reaches it in " +
+         lacks;
+}
+
+}  // namespace opdump::compare

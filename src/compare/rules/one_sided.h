@@ -1,0 +1,24 @@
+// Backward passes that only one run has, of modules whose forward pass is the same in both: in the other run
+// no gradient reaches the module, because a tensor was detached, or its graph was not recorded.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/pairs/pairing.h"
+#include "dump/read/runs.h"
+
+namespace opdump::compare {
+
+// The first operator of the first of these, as a place in `pairs`. Nothing if there are none, or if a module
+// that only moves data is all there is.
+std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, const dump::Runs& actual,
+                                                   const std::vector<OperatorPair>& pairs);
+
+// Of an operator of it: "only in golden, like the whole backward pass of Default/fc: no gradient reaches it
+// in actual".
+std::string explain_one_sided_backward(const dump::OperatorRun& run, bool is_in_golden);
+
+}  // namespace opdump::compare

@@ -1,0 +1,207 @@
+#include "compare/rules/origin.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "base/text/text.h"
+#include "compare/key_slots.h"
+#include "compare/names.h"
+#include "compare/rules/equivalence.h"
+#include "compare/wiring/content.h"
+#include "compare/wiring/producer.h"
+#include "math/stats/stats.h"
+#include "model/operator_traits.h"
+
+namespace opdump::compare {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 256 << 20;  // that are read to find one operator
+
+// The last operator before the execution `reader` that made a tensor.
+std::optional<std::size_t> find_producer(const dump::Runs& runs, std::size_t reader,
+                                         const dump::Slot& tensor) {
+  const auto wanted = fingerprint_of(tensor);
+  if (!wanted) return std::nullopt;
+  std::uint64_t left = kMostBytes;
+  return find_last_output(runs, reader, [&](const dump::Slot& slot) {
+    if (slot.dtype != tensor.dtype || element_count_of(slot) != wanted->count) return false;
+    const std::uint64_t bytes =
+        model::element_count(*slot.shape).value_or(0) * model::dtype_info(slot.dtype).bits / 8;
+    if (bytes > left) return false;
+    left -= bytes;
+    return fingerprint_of(slot) == wanted;
+  });
+}
+
+// Of a tensor with one element.
+std::optional<double> single_number(const dump::Slot& slot) {
+  if (slot.file.empty()) return std::nullopt;
+  const auto tensor = dump::StoredTensor::read(slot);
+  if (!tensor || tensor->view().element_count() != 1 || !math::has_statistics(tensor->view().dtype))
+    return std::nullopt;
+  return math::finish(math::partial_stats(tensor->view(), {.extremes = true})).max;
+}
+
+// Of what a program or its graph has as a number.
+std::string describe_numbers(const SlotComparison& slot) {
+  const auto golden = single_number(*slot.golden), actual = single_number(*slot.actual);
+  if (!golden || !actual) return "";
+  const std::string in_golden = format_g(*golden), in_actual = format_g(*actual);
+  return in_golden == in_actual
+             ? ""
+             : slot_name(slot) + " is " + in_golden + " in golden and " + in_actual + " in actual";
+}
+
+bool has_one_value(const dump::Slot& slot) {
+  const std::vector<std::uint64_t> elements = elements_of(slot);
+  return std::ranges::adjacent_find(elements, std::not_equal_to<>()) == elements.end();
+}
+
+std::vector<dump::Slot> outputs_of(const dump::Runs& runs, std::size_t run) {
+  std::vector<dump::Slot> outputs;
+  for (const dump::Slot& slot : runs.slots(run))
+    if (slot.side == model::Side::output) outputs.push_back(slot);
+  return outputs;
+}
+
+// Whether most elements that are not golden's are of one of these.
+bool is_part_of(const SlotComparison& slot, const std::vector<dump::Slot>& outputs) {
+  const std::vector<std::uint64_t> elements =
+      other_elements(elements_of(*slot.actual), elements_of(*slot.golden));
+  std::unordered_set<std::uint64_t> samples;
+  for (const std::size_t i : sample_places(elements.size())) samples.insert(elements[i]);
+  return std::ranges::any_of(outputs, [&](const dump::Slot& output) { return has_most(output, samples); });
+}
+
+// An input that differs, which both runs have.
+bool is_open_input(const SlotComparison& slot) {
+  return side_of(slot) == model::Side::input && slot.golden != nullptr && slot.actual != nullptr &&
+         (slot.verdict == Verdict::input_differs || slot.verdict == Verdict::not_comparable);
+}
+
+class Origin {
+ public:
+  Origin(const dump::Runs& golden, const dump::Runs& actual, const std::vector<OperatorPair>& pairs)
+      : golden_(golden), actual_(actual), pairs_(pairs) {}
+
+  InputOrigin find(const OperatorPair& reader, const SlotComparison& slot) const {
+    const std::string name = slot_name(slot);
+    if (slot.golden->shape && slot.actual->shape && *slot.golden->shape != *slot.actual->shape)
+      return of_other_shape(reader, slot);
+    if (const auto print = fingerprint_of(*slot.golden); print && print == fingerprint_of(*slot.actual))
+      return {name + " has golden's elements in another order (transposed?)"};
+    const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
+    if (in_actual && !partner_in_golden(*in_actual)) return of_single(name, *in_actual, true);
+    const auto made = find_producer(golden_, reader.golden, *slot.golden);
+    if (!in_actual && !made) return {describe_numbers(slot)};
+    const auto partner = made ? partner_in_actual(*made) : std::nullopt;
+    if (made && !partner) return of_single(name, *made, false);
+    if (!made) return {};
+    const std::string maker = one_line(operator_name(golden_.without_slots(*made)));
+    if (in_actual)
+      return *in_actual == *partner || has_one_value(*slot.actual)
+                 ? InputOrigin()
+                 : InputOrigin{name + " is what " +
+                               one_line(operator_name(actual_.without_slots(*in_actual))) +
+                               " made, in golden what " + maker + " made"};
+    // Actual's has made the same: what actual's reader got is no longer that, or is another part.
+    const auto wanted = fingerprint_of(*slot.golden);
+    const std::vector<dump::Slot> outputs = outputs_of(actual_, *partner);
+    if (std::ranges::none_of(outputs, [&](const auto& output) { return fingerprint_of(output) == wanted; }))
+      return {};
+    // Of a number, the two being equal may be chance.
+    if (std::string numbers = describe_numbers(slot); !numbers.empty()) return {std::move(numbers)};
+    const bool is_part = is_part_of(slot, outputs);
+    return {name + (is_part ? " is another part of what " + maker + " made"
+                            : " was changed in memory after " + maker + " had made it")};
+  }
+
+ private:
+  InputOrigin of_other_shape(const OperatorPair& reader, const SlotComparison& slot) const {
+    const std::string name = slot_name(slot);
+    const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
+    const auto in_golden = find_producer(golden_, reader.golden, *slot.golden);
+    InputOrigin origin;
+    if (in_actual && !partner_in_golden(*in_actual)) origin = of_single(name, *in_actual, true);
+    if (!origin.single && in_golden && !partner_in_actual(*in_golden))
+      origin = of_single(name, *in_golden, false);
+    if (!origin.single)
+      origin.text = name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
+                    model::format_shape(*slot.actual->shape) + " in actual";
+    return origin;
+  }
+  InputOrigin of_single(const std::string& name, std::size_t run, bool is_actual) const {
+    const dump::Runs& runs = is_actual ? actual_ : golden_;
+    run = see_through_copies(runs, run, is_actual);
+    const auto pair =
+        std::ranges::find(pairs_, run, is_actual ? &OperatorPair::actual : &OperatorPair::golden);
+    if (pair == pairs_.end() || copies_data(runs, run)) return {};
+    return {.text = name + " is made by " + one_line(operator_name(runs.without_slots(run))) +
+                    ", which only " + (is_actual ? "actual" : "golden") + " has",
+            .single = static_cast<std::size_t>(pair - pairs_.begin())};
+  }
+  // The operator that made what `run` and others before it only copy, if only its run has it, too.
+  std::size_t see_through_copies(const dump::Runs& runs, std::size_t run, bool is_actual) const {
+    while (model::has_trait(runs.without_slots(run).type, model::Trait::copies)) {
+      std::optional<std::size_t> maker;
+      for (const dump::Slot& slot : runs.slots(run))
+        if (slot.side == model::Side::input) maker = find_producer(runs, run, slot);
+      if (!maker || (is_actual ? partner_in_golden(*maker) : partner_in_actual(*maker))) break;
+      run = *maker;
+    }
+    return run;
+  }
+  // Whether it only copies what no operator made.
+  static bool copies_data(const dump::Runs& runs, std::size_t run) {
+    if (!model::has_trait(runs.without_slots(run).type, model::Trait::copies)) return false;
+    for (const dump::Slot& slot : runs.slots(run))
+      if (slot.side == model::Side::input && (!fingerprint_of(slot) || find_producer(runs, run, slot)))
+        return false;
+    return true;
+  }
+  std::optional<std::size_t> partner_in_golden(std::size_t actual) const {
+    const auto pair = std::ranges::find(pairs_, actual, &OperatorPair::actual);
+    return pair == pairs_.end() || pair->golden == OperatorPair::kNone
+               ? std::nullopt
+               : std::optional<std::size_t>(pair->golden);
+  }
+  std::optional<std::size_t> partner_in_actual(std::size_t golden) const {
+    const auto pair = std::ranges::find(pairs_, golden, &OperatorPair::golden);
+    return pair == pairs_.end() || pair->actual == OperatorPair::kNone
+               ? std::nullopt
+               : std::optional<std::size_t>(pair->actual);
+  }
+
+  const dump::Runs &golden_, &actual_;
+  const std::vector<OperatorPair>& pairs_;
+};
+
+}  // namespace
+
+InputOrigin find_input_origin(const OperatorComparison& op, const dump::Runs& golden,
+                              const dump::Runs& actual, const std::vector<OperatorPair>& pairs) {
+  if (op.golden == nullptr || op.actual == nullptr) return {};
+  const auto execution = find_execution(golden, *op.golden);
+  if (!execution) return {};
+  const auto reader = std::ranges::find(pairs, *execution, &OperatorPair::golden);
+  if (reader == pairs.end() || reader->actual == OperatorPair::kNone) return {};
+  const Origin origin(golden, actual, pairs);
+  for (const SlotComparison& slot : op.slots) {
+    if (!is_open_input(slot)) continue;
+    if (InputOrigin found = origin.find(*reader, slot); found.single || !found.text.empty()) return found;
+  }
+  return {};
+}
+
+std::string explain_numbers(const OperatorComparison& op) {
+  for (const SlotComparison& slot : op.slots)
+    if (is_open_input(slot))
+      if (std::string text = describe_numbers(slot); !text.empty()) return text;
+  return "";
+}
+
+}  // namespace opdump::compare

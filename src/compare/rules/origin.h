@@ -1,0 +1,39 @@
+// Where the inputs of the first bad operator come from: what a name says, "inputs already differ", leaves the
+// reader alone where no operator is at fault.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "compare/pairs/pairing.h"
+#include "dump/read/runs.h"
+
+namespace opdump::compare {
+
+struct InputOrigin {
+  // "" where it is not known, or one of
+  //   "input.0 was changed in memory after Default/fc/addmm-op0 had made it"
+  //   "input.0 is (4,10) in golden and (2,10) in actual"
+  //   "input.1 is 0.25 in golden and 0.5 in actual", which no operator made
+  //   "input.0 is another part of what Default/fc/addmm-op0 made"
+  //   "input.0 is what Default/norm-op0 made, in golden what Default/add-op0 made"
+  //   "input.0 has golden's elements in another order (transposed?)"
+  //   "input.0 is made by Default/fc/mul-op3, which only actual has"
+  std::string text = {};
+  // The last one: the place in `pairs` of that operator.
+  std::optional<std::size_t> single = {};
+};
+
+// Of an operator that both runs have, and whose inputs differ. Operators are recognised by what is in their
+// outputs: those of the same rank are read, from the last one before it on, as far as that is quick. What
+// only copies data, as to another type, is not named.
+InputOrigin find_input_origin(const OperatorComparison& op, const dump::Runs& golden,
+                              const dump::Runs& actual, const std::vector<OperatorPair>& pairs);
+
+// The text about numbers, of runs in two frameworks, whoever made the number.
+std::string explain_numbers(const OperatorComparison& op);
+
+}  // namespace opdump::compare

@@ -1,0 +1,212 @@
+#include "compare/rules/rounding/conditioning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compare/key_slots.h"
+#include "compare/measure/sharded/sharded_slot.h"
+#include "compare/names.h"
+#include "compare/wiring/content.h"
+#include "dump/read/dump_set.h"
+#include "math/stats/stats.h"
+#include "math/sum.h"
+
+namespace opdump::compare {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 32 << 20;
+// Of the norm of the terms: what the order of addition changes; and how far above the mean one element is.
+constexpr double kRoundoffs = 8, kPeak = 16;
+
+const SlotComparison* find_slot(const OperatorComparison& op, model::Side side, std::uint32_t index) {
+  const auto found = std::ranges::find_if(op.slots, [&](const SlotComparison& slot) {
+    return slot.golden != nullptr && slot.actual != nullptr && side_of(slot) == side &&
+           slot.golden->index == index;
+  });
+  return found == op.slots.end() ? nullptr : &*found;
+}
+
+double elements_of(const SlotComparison& slot) {
+  return slot.shape ? static_cast<double>(model::element_count(*slot.shape).value_or(0)) : 0;
+}
+
+// Of golden's tensor.
+std::optional<double> norm_of(const SlotComparison* slot) {
+  if (slot == nullptr || !slot->metrics) return std::nullopt;
+  const math::Metrics& metrics = *slot->metrics;
+  if (metrics.relative_l2 > 0 && std::isfinite(metrics.relative_l2) && std::isfinite(metrics.rmse))
+    return metrics.rmse / metrics.relative_l2 * std::sqrt(static_cast<double>(metrics.count));
+  return norm_of_tensor(*slot->golden);
+}
+
+std::optional<double> product(const OperatorComparison& op, std::uint32_t a, std::uint32_t b) {
+  const auto first = norm_of(find_slot(op, model::Side::input, a));
+  const auto second = norm_of(find_slot(op, model::Side::input, b));
+  return first && second ? std::optional(*first * *second) : std::nullopt;
+}
+
+// The sum of all elements of an input that an element of the output depends on; `divisor` of how many.
+std::optional<double> sum(const OperatorComparison& op, std::uint32_t input, double count, bool is_mean) {
+  const SlotComparison* slot = find_slot(op, model::Side::input, input);
+  const auto norm = norm_of(slot);
+  if (!norm || !(count > 0)) return std::nullopt;
+  const double added = std::max(1.0, elements_of(*slot) / count);
+  return *norm * (is_mean ? 1 / std::sqrt(added) : std::sqrt(added));
+}
+
+// How many elements of a window of a convolution read the same element.
+double window_of(const OperatorComparison& op, std::uint32_t weight) {
+  const SlotComparison* slot = find_slot(op, model::Side::input, weight);
+  if (slot == nullptr || !slot->shape || slot->shape->dims().size() < 3) return 1;
+  double size = 1;
+  for (std::size_t i = 2; i < slot->shape->dims().size(); ++i)
+    size *= static_cast<double>(slot->shape->dims()[i]);
+  return size;
+}
+
+std::optional<double> times(double factor, std::optional<double> norm) {
+  return norm ? std::optional(factor * *norm) : std::nullopt;
+}
+
+const dump::OperatorRun& whole_run_of(const OperatorComparison& op, const SlotComparison& slot) {
+  return slot.sharded->is_golden ? *op.actual : *op.golden;
+}
+
+// Of a slot with `sharded`: the tensor of the side with fewer ranks.
+std::optional<RankAverages::Tensor> read_tensor(const SlotComparison& slot) {
+  if (whole_of(slot).file.empty()) return std::nullopt;
+  const auto stored = dump::StoredTensor::read(whole_of(slot));
+  if (!stored || !model::is_floating(stored->view().dtype)) return std::nullopt;
+  const model::TensorView& view = stored->view();
+  const std::uint64_t count = view.element_count();
+  if (count == 0 || count > RankAverages::kMostElements) return std::nullopt;
+  RankAverages::Tensor tensor{view.shape, std::vector<double>(count), slot.metrics->max_abs};
+  math::sum_tensors({&view, 1}, 1, tensor.elements);
+  return tensor;
+}
+
+bool is_one_of(std::string_view type, std::initializer_list<std::string_view> types) {
+  return std::ranges::find(types, type) != types.end();
+}
+
+}  // namespace
+
+double roundoff(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::bfloat16:
+      return 0x1p-8;
+    case model::DType::float16:
+      return 0x1p-11;
+    case model::DType::float32:
+    case model::DType::complex64:
+      return 0x1p-24;
+    default:
+      return 0x1p-53;
+  }
+}
+
+std::optional<double> norm_of_tensor(const dump::Slot& slot) {
+  if (slot.file.empty()) return std::nullopt;
+  const auto tensor = dump::StoredTensor::read(slot);
+  if (!tensor || !math::has_statistics(tensor->view().dtype)) return std::nullopt;
+  math::StatPartial whole = math::make_partial();
+  for (const model::TensorView& piece : math::split_view(tensor->view(), kPieceBytes))
+    math::merge(whole, math::partial_stats(piece, {.squares = true}));
+  const double norm = math::finish(whole).l2norm;
+  return std::isfinite(norm) ? std::optional(norm) : std::nullopt;
+}
+
+std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output) {
+  const std::string_view type = op.run().type;
+  const std::uint32_t index = output.golden->index;
+  if (is_one_of(type, {"sum", "mean"})) return sum(op, 0, elements_of(output), type == "mean");
+  if (is_one_of(type, {"mm", "bmm", "mv", "dot"})) return product(op, 0, 1);
+  if (is_one_of(type, {"addmm", "baddbmm", "addmv"})) return product(op, 1, 2);
+  if (type == "convolution") return times(std::sqrt(window_of(op, 1)), product(op, 0, 1));
+  if (type == "convolution_backward") {
+    const double window = std::sqrt(window_of(op, 2));
+    return index == 0   ? times(window, product(op, 0, 2))
+           : index == 1 ? times(window, product(op, 0, 1))
+                        : sum(op, 0, elements_of(output), false);
+  }
+  // Their means; a batch norm's running one moves with it.
+  const bool has_mean = index == 1 || (index == 3 && type == "native_batch_norm");
+  if (has_mean && is_one_of(type, {"native_layer_norm", "native_group_norm", "native_batch_norm"}))
+    return sum(op, 0, elements_of(output), true);
+  const bool is_norm = is_one_of(
+      type, {"native_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward"});
+  return is_norm && index > 0 ? sum(op, 0, elements_of(output), false) : std::nullopt;
+}
+
+bool is_cancellation(const OperatorComparison& op, double input, bool has_types,
+                     const std::function<bool(const SlotComparison&)>& is_settled) {
+  bool has_one = false;
+  for (const SlotComparison& slot : op.slots) {
+    if (side_of(slot) != model::Side::output || slot.verdict == Verdict::match ||
+        slot.verdict == Verdict::skipped || (is_settled && is_settled(slot)))
+      continue;
+    if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
+    const auto terms = norm_of_terms(op, slot);
+    if (!terms) return false;
+    const double u = std::max(roundoff(slot.golden->dtype), roundoff(slot.actual->dtype));
+    if (!has_types && slot.golden->dtype != slot.actual->dtype && u > 0x1p-24) return false;
+    const double allowed = (input + kRoundoffs * u) * *terms;
+    const double root = std::sqrt(static_cast<double>(slot.metrics->count));
+    if (slot.metrics->rmse * root > allowed || slot.metrics->max_abs * root > kPeak * allowed) return false;
+    has_one = true;
+  }
+  return has_one;
+}
+
+void CancelledTensors::add(const OperatorComparison& op, const SlotComparison& slot) {
+  if (!slot.metrics || slot.metrics->max_abs == 0) return;
+  if (slot.sharded == nullptr) {
+    const auto& [count, golden, actual] =
+        std::tuple(slot.metrics->count, slot.metrics->max_abs_golden, slot.metrics->max_abs_actual);
+    by_golden_.emplace(std::pair(count, golden), actual);
+    by_actual_.emplace(std::pair(count, actual), golden);
+    return;
+  }
+  if (const auto whole = fingerprint_of(whole_of(slot))) {
+    double& error = wholes_[{whole->sum, whole->count}];
+    error = std::max(error, slot.metrics->max_abs);
+  }
+  if (slot.sharded->runs.empty()) return;  // the other run has one rank
+  const dump::OperatorRun& run = whole_run_of(op, slot);
+  if (auto tensor = read_tensor(slot))
+    averages_.add(std::to_string(run.step) + " " + run.name + " " + slot_name(slot), run.rank,
+                  std::move(*tensor));
+}
+
+// `dtype`: of the other run's tensor.
+bool CancelledTensors::has(const Peaks& peaks, std::uint64_t count, double one, double other,
+                           model::DType dtype) {
+  const double u = roundoff(dtype) > 0x1p-24 ? roundoff(dtype) : 0;
+  const auto [first, last] = peaks.equal_range({count, one});
+  return std::any_of(first, last, [&](const auto& peak) {
+    return std::abs(peak.second - other) <= u * std::abs(peak.second);
+  });
+}
+
+bool CancelledTensors::contain(const OperatorComparison& op, const SlotComparison& slot) const {
+  if (!slot.metrics) return false;
+  if (slot.sharded == nullptr) {
+    const math::Metrics& metrics = *slot.metrics;
+    return has(by_golden_, metrics.count, metrics.max_abs_golden, metrics.max_abs_actual,
+               slot.actual->dtype) ||
+           has(by_actual_, metrics.count, metrics.max_abs_actual, metrics.max_abs_golden, slot.golden->dtype);
+  }
+  if (wholes_.empty() || slot.verdict == Verdict::match) return false;
+  const auto whole = fingerprint_of(whole_of(slot));
+  const auto known = whole ? wholes_.find({whole->sum, whole->count}) : wholes_.end();
+  if (known != wholes_.end()) return slot.metrics->max_abs <= RankAverages::kLargerError * known->second;
+  if (slot.sharded->runs.empty() || averages_.is_empty()) return false;
+  const auto tensor = read_tensor(slot);
+  return tensor && averages_.contain(whole_run_of(op, slot).rank, *tensor);
+}
+
+}  // namespace opdump::compare
