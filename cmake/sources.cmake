@@ -332,11 +332,12 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/facts/environment.cc
   compare/facts/integer_operators.cc
   compare/facts/operator_kind.cc
+  compare/facts/rewritten.cc
   compare/facts/systematic.cc
   compare/facts/unfinished.cc
   compare/judge/compare.cc
   compare/judge/open_questions.cc
-  compare/judge/verdict.cc
+  compare/judge/walk.cc
   compare/key_slots.cc
   compare/measure/measure.cc
   compare/measure/measure_integers.cc
@@ -369,26 +370,37 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/sharded/rank_peers.cc
   compare/pairs/sharded/recorded_layout.cc
   compare/pairs/sharded/shard_rules.cc
-  compare/rules/collectives.cc
-  compare/rules/dropouts.cc
-  compare/rules/equivalence.cc
+  compare/rules/accuse/dropouts.cc
+  compare/rules/accuse/first_difference.cc
+  compare/rules/accuse/input_origin.cc
+  compare/rules/accuse/missing_gradient.cc
+  compare/rules/accuse/one_sided.cc
+  compare/rules/accuse/origin.cc
+  compare/rules/accuse/regions.cc
+  compare/rules/accuse/views.cc
+  compare/rules/accuse/wrong_region.cc
+  compare/rules/evidence.cc
+  compare/rules/explain/other_argument.cc
+  compare/rules/explain/other_rank.cc
+  compare/rules/explain/other_state.cc
   compare/rules/gains/gain_judge.cc
   compare/rules/gains/gains.cc
   compare/rules/gains/singles.cc
+  compare/rules/gains/usual.cc
   compare/rules/gains/usual_gains.cc
-  compare/rules/one_sided.cc
-  compare/rules/origin.cc
-  compare/rules/quantisation_steps.cc
-  compare/rules/regions.cc
-  compare/rules/rewritten.cc
+  compare/rules/leave_out/tensors.cc
+  compare/rules/ledger.cc
   compare/rules/rounding/choice.cc
   compare/rules/rounding/conditioning.cc
   compare/rules/rounding/flips.cc
+  compare/rules/rounding/quantised_steps.cc
   compare/rules/rounding/recompute.cc
   compare/rules/rounding/rewritten_results.cc
   compare/rules/rounding/rounding.cc
   compare/rules/rounding/uncertainty.cc
-  compare/rules/views.cc
+  compare/rules/rules.cc
+  compare/rules/same/equivalence.cc
+  compare/rules/same/same.cc
   compare/wiring/content.cc
   compare/wiring/makers.cc
   compare/wiring/producer.cc
@@ -399,7 +411,7 @@ set(OPDUMP_TESTS_compare
   compare/facts/operator_kind_test.cc
   compare/facts/systematic_test.cc
   compare/judge/compare_test.cc
-  compare/judge/verdict_test.cc
+  compare/judge/walk_test.cc
   compare/measure/sharded/rank_averages_test.cc
   compare/measure/sharded/shard_layout_test.cc
   compare/measure/statistics_test.cc
@@ -412,14 +424,14 @@ set(OPDUMP_TESTS_compare
   compare/pairs/sharded/rank_groups_test.cc
   compare/pairs/sharded/recorded_layout_test.cc
   compare/pairs/sharded/shard_rules_test.cc
-  compare/rules/equivalence_test.cc
+  compare/rules/accuse/origin_test.cc
   compare/rules/gains/gain_judge_test.cc
   compare/rules/gains/gains_test.cc
   compare/rules/gains/singles_test.cc
-  compare/rules/origin_test.cc
   compare/rules/rounding/choice_test.cc
   compare/rules/rounding/conditioning_test.cc
   compare/rules/rounding/recompute_test.cc
+  compare/rules/same/equivalence_test.cc
   compare/wiring/content_test.cc
 )
 
@@ -615,6 +627,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/source_lines.cc
   cli/values.cc
   cli/verbs.cc
+  cli/compare/rules.cc
   cli/compare/view.cc
 )
 

@@ -209,7 +209,12 @@ void define_comparisons(py::module_& module) {
       .def_property_readonly("first_bad", first_bad_of)
       .def_property_readonly("coverage", [](const Comparison& c) { return coverage_of(c.result.coverage); })
       .def_property_readonly("incomplete", [](const Comparison& c) { return c.result.incomplete; })
-      .def_property_readonly("notes", [](const Comparison& c) { return c.result.notes; })
+      .def_property_readonly("notes",
+                             [](const Comparison& c) {
+                               std::vector<std::string> texts;
+                               for (const compare::Note& note : c.result.notes) texts.push_back(note.text);
+                               return texts;
+                             })
       .def_property_readonly("conclusion", [](const Comparison& c) { return report::conclusion(c.result); })
       .def("operators", findings_of)
       .def("csv", csv_of)

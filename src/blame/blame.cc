@@ -41,9 +41,9 @@ using compare::Verdict;
 
 constexpr std::size_t kMaxNotes = 8;  // when those about harmless arguments are added
 
-class Walk {
+class Trial {
  public:
-  Walk(const dump::DumpSet& golden, const dump::DumpSet& actual, const BlameOptions& options)
+  Trial(const dump::DumpSet& golden, const dump::DumpSet& actual, const BlameOptions& options)
       : golden_(golden),
         actual_(actual),
         options_(options),
@@ -53,7 +53,7 @@ class Walk {
                 compare::lacks_backward_of_regions(golden) || compare::lacks_backward_of_regions(actual),
                 suspects_, findings_) {}
 
-  Result<BlameAnswer> walk(compare::Comparison& comparison) {
+  Result<BlameAnswer> run(compare::Comparison& comparison) {
     OPDUMP_TRY(comparison, suspects_.collect(golden_, actual_, options_.compare, gains_));
     answer_.compared = suspects_.compared();
     answer_.differing = suspects_.differing();
@@ -299,24 +299,24 @@ class Walk {
                     bad.cause.empty() ? "its inputs differ" : bad.cause);
   }
 
-  Result<> conclude(compare::Comparison& comparison) {
-    precision_.settle(answer_);
-    if (const auto& missing = comparison.one_sided_backward)
-      if (const auto place = leave_out_followers(suspects_.all(), *missing, "the missing gradient", answer_))
-        findings_.add(*place, Cause::sequence, Confidence::certain, {}, missing->cause);
+  // What the comparison accuses explains what follows from it.
+  void blame_accused(const compare::Comparison& comparison) {
+    for (const compare::Accusation& accusation : comparison.accusations) {
+      if (accusation.followers.empty()) continue;
+      const auto place =
+          leave_out_followers(suspects_.all(), accusation.op, std::string(accusation.followers), answer_);
+      if (!place) continue;
+      const Charge charge = charge_of(accusation);
+      findings_.add(*place, charge.cause, charge.confidence, charge.slot, accusation.op.cause);
+    }
     if (const auto& first = comparison.first_bad)
       if (const auto place = leave_out_sizes(suspects_.all(), *first, answer_))
         findings_.add(*place, Cause::sequence, Confidence::suspect, {}, first->cause);
-    if (const auto& dropout = comparison.other_dropout)
-      if (const auto place = leave_out_followers(suspects_.all(), *dropout, "the other dropout", answer_))
-        findings_.add(*place, Cause::argument, Confidence::certain, {}, dropout->cause);
-    if (const auto& region = comparison.wrong_region) {
-      const bool is_random = compare::has_own_random_numbers(region->run().form.get());
-      if (const auto place = leave_out_followers(
-              suspects_.all(), *region, is_random ? "other random numbers" : "a compiled region", answer_))
-        findings_.add(*place, is_random ? Cause::random : Cause::sequence, Confidence::suspect, "output.0",
-                      region->cause);
-    }
+  }
+
+  Result<> conclude(compare::Comparison& comparison) {
+    precision_.settle(answer_);
+    blame_accused(comparison);
     if (blame_sequence(suspects_, inputs_, comparison, findings_) == Singles::harmless && !gains_.applies())
       answer_.notes.push_back(counted(inputs_.singles().size(), "operator") +
                               (inputs_.singles().size() == 1 ? " is" : " are") +
@@ -338,7 +338,7 @@ class Walk {
         answer_.notes.push_back("in " + one_line(name) + ", " + one_line(difference) +
                                 ": that changes nothing beyond rounding");
     answer_.incomplete = comparison.incomplete;
-    std::ranges::copy(comparison.notes, std::back_inserter(answer_.notes));
+    for (const compare::Note& note : comparison.notes) answer_.notes.push_back(note.text);
     if (!answer_.findings.empty()) {
       answer_.outcome = BlameOutcome::differs;
       OPDUMP_TRY(answer_.chain,
@@ -379,7 +379,7 @@ Result<BlameAnswer> find_blame(const dump::DumpSet& golden, const dump::DumpSet&
         Code::unsupported,
         "one dump has more ranks than the other: blame needs as many on both sides; opdump compare names the "
         "operator and the rank");
-  return Walk(golden, actual, options).walk(comparison);
+  return Trial(golden, actual, options).run(comparison);
 }
 
 }  // namespace opdump::blame

@@ -5,8 +5,10 @@
 #include "base/text/text.h"
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
+#include "compare/facts/arguments.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
+#include "compare/rules/accuse/accuse.h"
 
 namespace opdump::blame {
 
@@ -32,6 +34,15 @@ bool follows_from_a_size(const Finding& finding) {
 }
 
 }  // namespace
+
+Charge charge_of(const compare::Accusation& accusation) {
+  if (accusation.rule == compare::kOtherDropoutRule.name) return {.cause = Cause::argument};
+  if (accusation.rule != compare::kWrongRegion.name) return {};
+  const bool is_random = compare::has_own_random_numbers(accusation.op.run().form.get());
+  return {.cause = is_random ? Cause::random : Cause::sequence,
+          .confidence = Confidence::suspect,
+          .slot = "output.0"};
+}
 
 std::optional<std::uint32_t> leave_out_followers(std::span<const OperatorComparison> suspects,
                                                  const OperatorComparison& cause, const std::string& what,

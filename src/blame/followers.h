@@ -10,11 +10,19 @@
 
 namespace opdump::blame {
 
+// As what an operator that the comparison accuses is found.
+struct Charge {
+  Cause cause = Cause::sequence;
+  Confidence confidence = Confidence::certain;
+  std::string slot = {};
+};
+Charge charge_of(const compare::Accusation& accusation);
+
 // The place in `suspects` of `cause`, an operator of one run, if it is the difference: nothing that is
 // certain comes before, and what follows differs beyond rounding. Findings that follow are removed from
 // `answer`, unless an operator is wrong by itself; a note names `what` they follow from. After a missing
-// gradient, which a backward pass that only one run has is (compare/rules/one_sided.h), weights stay as they
-// are, and an optimizer has fewer of them.
+// gradient, which a backward pass that only one run has is (compare/rules/accuse/one_sided.h), weights stay
+// as they are, and an optimizer has fewer of them.
 std::optional<std::uint32_t> leave_out_followers(std::span<const compare::OperatorComparison> suspects,
                                                  const compare::OperatorComparison& cause,
                                                  const std::string& what, BlameAnswer& answer);

@@ -5,7 +5,7 @@
 
 #include "base/text/json.h"
 #include "compare/facts/arguments.h"
-#include "compare/rules/regions.h"
+#include "compare/rules/accuse/regions.h"
 #include "model/operator_traits.h"
 
 namespace opdump::blame {

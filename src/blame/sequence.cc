@@ -6,10 +6,10 @@
 
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
+#include "compare/facts/rewritten.h"
 #include "compare/names.h"
-#include "compare/rules/equivalence.h"
-#include "compare/rules/regions.h"
-#include "compare/rules/rewritten.h"
+#include "compare/rules/accuse/accuse.h"
+#include "compare/rules/ledger.h"
 #include "model/operator_traits.h"
 
 namespace opdump::blame {
@@ -123,8 +123,10 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
     findings.move_to_front();
     return Singles::blamed;
   };
-  if (comparison.maker)
-    if (const auto maker = suspects.find(comparison.maker->run()); maker && matters(suspects, *maker))
+  // Who made what the first bad operator reads, where each run computes the module in its own way.
+  const compare::Accusation* origin = comparison.accusation_of(compare::kInputOrigin.name);
+  if (origin != nullptr && origin != compare::first_bad(comparison.accusations))
+    if (const auto maker = suspects.find(origin->op.run()); maker && matters(suspects, *maker))
       return add(*maker, only_in(suspects[*maker]) + instead_of(suspects, *maker) + ", and " +
                              compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
   // With a cause, it was chosen for its reader.

@@ -6,9 +6,10 @@
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
 #include "compare/key_slots.h"
-#include "compare/rules/equivalence.h"
-#include "compare/rules/gains/gain_judge.h"
-#include "compare/rules/views.h"
+#include "compare/rules/accuse/views.h"
+#include "compare/rules/gains/usual.h"
+#include "compare/rules/ledger.h"
+#include "compare/rules/same/equivalence.h"
 #include "model/operator_traits.h"
 
 namespace opdump::blame {
@@ -27,8 +28,8 @@ Result<compare::Comparison> Suspects::collect(const dump::DumpSet& golden, const
   const auto also = options.take;
   options.take = [&](const OperatorComparison& op) {
     if (also) also(op);
-    by_gains_ |= op.before_gains.has_value();
-    op.before_gains ? take(compare::without_gains(op), gains) : take(op, gains);
+    by_gains_ |= op.rule == compare::kUsualGains.name;
+    op.as_measured ? take(compare::as_measured(op), gains) : take(op, gains);
   };
   OPDUMP_TRY(compare::Comparison comparison, compare::compare_dumps(golden, actual, options));
   for (const OperatorComparison& op : all_) {

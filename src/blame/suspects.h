@@ -13,7 +13,7 @@
 #include "blame/gains/gain_search.h"
 #include "compare/compare.h"
 #include "compare/comparison.h"
-#include "compare/rules/rewritten.h"
+#include "compare/facts/rewritten.h"
 
 namespace opdump::blame {
 

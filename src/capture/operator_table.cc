@@ -97,7 +97,7 @@ bool OperatorTable::wants_constant(const std::string& name) {
 std::vector<std::string> OperatorTable::list_requested() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> names;
-  for (const plan::OpSelector::Rule& rule : selector_.rules())
+  for (const plan::OpSelector::SelectorRule& rule : selector_.rules())
     if (rule.kind == plan::RuleKind::name || rule.kind == plan::RuleKind::type) names.push_back(rule.text);
   std::set<std::string> hits;
   for (const auto& [key, op] : operators_)

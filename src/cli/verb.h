@@ -55,6 +55,7 @@ Result<int> run_ir(std::span<const char* const> args);
 Result<int> run_ls(std::span<const char* const> args);
 Result<int> run_plan(std::span<const char* const> args);
 Result<int> run_query(std::span<const char* const> args);
+Result<int> run_rules(std::span<const char* const> args);
 Result<int> run_report(std::span<const char* const> args);
 Result<int> run_reproduce(std::span<const char* const> args);
 Result<int> run_run(std::span<const char* const> args);

@@ -24,6 +24,12 @@ namespace opdump::compare {
 
 namespace fs = std::filesystem;
 
+inline std::vector<std::string> texts_of(const std::vector<Note>& notes) {
+  std::vector<std::string> texts;
+  for (const Note& note : notes) texts.push_back(note.text);
+  return texts;
+}
+
 // A dump written by hand: the bytes that the reader has to understand, not those that our writer makes.
 class HandMade {
  public:
@@ -160,6 +166,8 @@ class CompareTest : public ::testing::Test {
     comparison_ = std::move(*comparison);
     return comparison_;
   }
+
+  std::vector<std::string> note_texts() const { return texts_of(comparison_.notes); }
 
   // Which of the operators.
   std::optional<std::size_t> first_bad() const {

@@ -1,12 +1,14 @@
 // The result of a comparison of two dumps, and its options.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,6 +84,7 @@ struct SlotComparison {
   double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none
   bool is_quantised = false;     // one side has integers, which stand for numbers
   double quantisation_zero = 0;  // the integer that stands for 0
+  std::string_view rule = {};    // that gave it its verdict (rules/rule.h); empty: its elements did
 };
 
 // Another rank whose inputs of the same collective differ.
@@ -113,8 +116,12 @@ struct OperatorComparison {
   std::string left_out;
   // Missing or extra, in a run of which the other side did not record all: it may have run it, too.
   bool may_be_unseen = false;
-  // Where its gain changed that (gains/gain_judge.h): the verdict without it.
-  std::optional<Verdict> before_gains = {};
+  std::string_view rule = {};   // that gave it its verdict or cause, the last one (rules/rule.h)
+  bool reads_rounding = false;  // its inputs differ by no more than rounding
+  // Where other operators excuse it, by how much differences grow or by what follows: the verdict by its own
+  // tensors.
+  std::optional<Verdict> as_measured = {};
+  std::string excess = {};  // "output.0: it differs 90 times as much as ...", where gains count
   std::vector<SlotComparison> slots;
 
   // The side to describe it by: golden where there is one.
@@ -141,6 +148,33 @@ struct UnpairedOperators {
   std::uint64_t only_golden = 0, only_actual = 0;
 };
 
+// An operator that a rule names as the one where the two runs part.
+struct Accusation {
+  std::string_view rule;
+  OperatorComparison op;
+  std::size_t place = 0;          // in the pairs of operators
+  UnpairedOperators before = {};  // just before it, if it has a partner itself
+  std::string view = {};          // the last view in its step, before it, that has other arguments
+  bool is_handed_on = false;      // by another rank
+  std::shared_ptr<const Accusation> single = nullptr;  // just before it, by which it may be explained
+  // Whether it takes the place of an accusation that stands; null: always.
+  bool (*precedes)(const Accusation& self, const Accusation& standing) = nullptr;
+  // What its consequences are called: "the missing gradient". Empty: it has none that blame must know.
+  std::string_view followers = {};
+};
+
+// A sentence for the user: what was assumed, or what explains many operators at once.
+struct Note {
+  std::string_view rule;  // empty: of the pairing, or of the dumps
+  std::string text;       // "golden's step 3 is compared with actual's step 5"
+};
+
+// What a rule said while the first bad operator was found.
+struct TraceLine {
+  std::string_view rule;
+  std::string said;  // empty: it looked, and had nothing to say
+};
+
 struct Comparison {
   // The first operator with an output that differs, else the first difference of another kind. "First" means
   // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
@@ -148,27 +182,26 @@ struct Comparison {
   // differences that grew, and not the answer. Where an operator that only one side has made what it reads,
   // that one is the first bad operator, unless each side computes the module in its own way.
   std::optional<OperatorComparison> first_bad;
-  // The first operator of a backward pass that only one run has, where that is the difference: then it is
-  // `first_bad`, too, unless something is bad by itself.
-  std::optional<OperatorComparison> one_sided_backward = {};
-  // The first compiled region with a result that the other run lacks, unless something is bad before it or,
-  // later, by itself: then it is `first_bad`, too.
-  std::optional<OperatorComparison> wrong_region = {};
-  // The first dropout with another p, where each run has an operator of its own for it: actual's. Then it is
-  // `first_bad`, too, unless something is bad before it.
-  std::optional<OperatorComparison> other_dropout = {};
-  // The operator of one run that made what `first_bad` reads, if it is not the first bad one itself, because
-  // each run computes the module in its own way.
-  std::optional<OperatorComparison> maker = {};
   UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
   std::string view_before_first_bad;   // the last one in its step, if it has other arguments
-  bool has_ranks = false;              // several
-  bool is_across = false;              // operators were paired by what they compute
+  // All of them, in the order of the rules; the last one that takes the place of those before it is
+  // `first_bad`.
+  std::vector<Accusation> accusations = {};
+  std::vector<TraceLine> trace = {};  // of first_bad, if CompareOptions::explain
+  bool has_ranks = false;             // several
+  bool is_across = false;             // operators were paired by what they compute
   std::array<std::uint64_t, std::size(kVerdictNames)> verdicts{};  // how many operators have which
   Coverage coverage;
   Answer outcome = Answer::nothing_compared;
   std::vector<std::string> incomplete;  // why the answer may not be whole: torn files, an interrupted run
-  std::vector<std::string> notes;  // what was assumed: "golden's step 3 is compared with actual's step 5"
+  std::vector<Note> notes;
+
+  // The last accusation of a rule; null if it made none.
+  const Accusation* accusation_of(std::string_view rule) const {
+    const auto found = std::find_if(accusations.rbegin(), accusations.rend(),
+                                    [&](const Accusation& accusation) { return accusation.rule == rule; });
+    return found == accusations.rend() ? nullptr : &*found;
+  }
 };
 
 struct CompareOptions {
@@ -180,8 +213,10 @@ struct CompareOptions {
   // How ranks hold tensors; null: all is found. An error unless one dump has one rank and the other those of
   // its mesh.
   std::shared_ptr<const ShardRules> shards;
-  const group::Share* share = nullptr;  // null: this process does it all
-  unsigned threads = 0;                 // 0: all cores
+  std::set<std::string, std::less<>> without;  // names of rules that are switched off (rules/rule.h)
+  bool explain = false;                        // fill in Comparison::trace
+  const group::Share* share = nullptr;         // null: this process does it all
+  unsigned threads = 0;                        // 0: all cores
   std::function<void(std::uint64_t done, std::uint64_t total)>
       progress;  // bytes; may be empty; one thread at a time
   // Gets every operator once it is judged, in golden's order of execution, extras where they ran; may be

@@ -75,7 +75,7 @@ struct OpSelector::State {
     }
   };
   std::vector<Narrowing> filters;
-  std::vector<Rule> rules;
+  std::vector<SelectorRule> rules;
   std::vector<Regex> regexes;
   std::unordered_map<std::string, std::size_t> names;
   std::vector<Type> types;
@@ -159,7 +159,7 @@ bool OpSelector::matches_regex(std::string_view name) const {
 
 bool OpSelector::selects_all() const { return state_->rules.empty() && state_->filters.empty(); }
 
-std::vector<OpSelector::Rule> OpSelector::rules() const { return state_->rules; }
+std::vector<OpSelector::SelectorRule> OpSelector::rules() const { return state_->rules; }
 
 std::vector<OpSelector::Filter> OpSelector::filters() const {
   std::vector<Filter> filters;
@@ -220,7 +220,7 @@ std::vector<std::string> describe_unmatched(const OpSelector& selector,
   for (const std::string_view name : names) types.insert(base_name(name));
   const std::vector<std::string_view> type_list(types.begin(), types.end());
   std::vector<std::string> sentences;
-  for (const OpSelector::Rule& rule : selector.rules()) {
+  for (const OpSelector::SelectorRule& rule : selector.rules()) {
     if (rule.matches > 0) continue;
     const std::string hint = rule.kind == RuleKind::type   ? nearest(rule.text, type_list)
                              : rule.kind == RuleKind::name ? nearest(rule.text, names)

@@ -59,12 +59,12 @@ class OpSelector {
   // Whether one of the regular expressions, or all filters, match; counts nothing.
   bool matches_regex(std::string_view name) const;
 
-  struct Rule {
+  struct SelectorRule {
     RuleKind kind;
     std::string text;       // as the user wrote it
     std::uint64_t matches;  // operators it selected so far
   };
-  std::vector<Rule> rules() const;
+  std::vector<SelectorRule> rules() const;
 
   struct Filter {
     FilterKind kind;

@@ -196,7 +196,7 @@ TEST(OpSelector, RegexHitsAreTold) {
   ASSERT_TRUE(selector.add(RuleKind::regex_search, "conv[12]"));
   EXPECT_TRUE(selector.matches_regex("Default/conv1/mm-op0"));
   EXPECT_FALSE(selector.matches_regex("Default/relu-op0"));
-  for (const OpSelector::Rule& rule : selector.rules()) EXPECT_EQ(rule.matches, 0u);
+  for (const OpSelector::SelectorRule& rule : selector.rules()) EXPECT_EQ(rule.matches, 0u);
 }
 
 }  // namespace

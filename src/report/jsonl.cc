@@ -7,6 +7,7 @@
 #include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/rules/ledger.h"
 #include "report/summary.h"
 
 namespace opdump::report {
@@ -73,6 +74,8 @@ void append_json_lines(std::string& out, const compare::OperatorComparison& op) 
     if (slot.shape) record["shape"] = std::vector(slot.shape->dims().begin(), slot.shape->dims().end());
     record["verdict"] = compare::verdict_name(slot.verdict);
     record["operator_verdict"] = compare::verdict_name(op.verdict);
+    if (const std::string_view rule = slot.rule.empty() ? op.rule : slot.rule; !rule.empty())
+      record["rule"] = rule;
     record["from_statistics"] = slot.from_statistics;
     if (slot.sharded != nullptr) record["wrong_ranks"] = slot.wrong_ranks;
     add_metrics(record, slot);
@@ -107,14 +110,27 @@ std::string summary_json_line(const compare::Comparison& comparison, std::string
     Json bad;
     add_operator(bad, op.run());
     bad["verdict"] = compare::verdict_name(op.verdict);
+    if (const compare::Accusation* accusation = compare::first_bad(comparison.accusations))
+      bad["rule"] = accusation->rule;
     if (const compare::SlotComparison* slot = compare::key_slot(op);
         slot != nullptr && slot->sharded != nullptr)
       bad["wrong_ranks"] = slot->wrong_ranks;
     record["first_bad"] = std::move(bad);
   }
+  if (!comparison.trace.empty()) {
+    Json trace = Json::array();
+    for (const auto& [rule, said] : comparison.trace) trace.push_back({{"rule", rule}, {"said", said}});
+    record["trace"] = std::move(trace);
+  }
   record["left_out"] = left_out;
   record["incomplete"] = comparison.incomplete;
-  record["notes"] = comparison.notes;
+  Json notes = Json::array(), note_rules = Json::array();
+  for (const compare::Note& note : comparison.notes) {
+    notes.push_back(note.text);
+    note_rules.push_back(note.rule.empty() ? Json(nullptr) : Json(note.rule));
+  }
+  record["notes"] = std::move(notes);
+  record["note_rules"] = std::move(note_rules);
   record["text"] = conclusion(comparison);
   return line(record);
 }

@@ -197,7 +197,7 @@ std::string format_opening(const compare::Comparison& comparison, std::size_t wi
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style) {
   std::string out;
   const auto add = [&](const std::string& line) { out += wrap_words(line, style.width, 2) + "\n"; };
-  for (const std::string& note : comparison.notes) add("note: " + note);
+  for (const compare::Note& note : comparison.notes) add("note: " + note.text);
   const std::size_t count = comparison.incomplete.size();
   const std::size_t shown = style.all ? count : std::min(count, style.line_limit);
   for (std::size_t i = 0; i < shown; ++i) add("incomplete: " + comparison.incomplete[i]);

@@ -12,7 +12,6 @@
 
 #include "base/text/json.h"
 #include "base/text/natural_order.h"
-#include "compare/rules/collectives.h"
 #include "model/operator_traits.h"
 #include "result/overview.h"
 

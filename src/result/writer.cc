@@ -536,8 +536,8 @@ Result<> ResultWriter::conclude(const compare::Comparison& comparison) {
   }
   for (const std::string& text : comparison.incomplete)
     OPDUMP_CHECK_OK(rows_->insert("remarks", {"incomplete", std::string_view(text)}));
-  for (const std::string& text : comparison.notes)
-    OPDUMP_CHECK_OK(rows_->insert("remarks", {"note", std::string_view(text)}));
+  for (const compare::Note& note : comparison.notes)
+    OPDUMP_CHECK_OK(rows_->insert("remarks", {"note", std::string_view(note.text)}));
   return ok();
 }
 

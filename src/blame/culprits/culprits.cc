@@ -14,8 +14,7 @@
 #include "blame/differences.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/rules/collectives.h"
-#include "compare/rules/dropouts.h"
+#include "compare/rules/accuse/dropouts.h"
 #include "compare/rules/gains/usual_gains.h"
 #include "model/operator_traits.h"
 

@@ -7,7 +7,7 @@
 #include "blame/differences.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/rules/equivalence.h"
+#include "compare/rules/same/equivalence.h"
 #include "model/operator_traits.h"
 
 namespace opdump::blame {

@@ -8,8 +8,8 @@
 #include "blame/inputs/origin.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/rules/equivalence.h"
-#include "compare/rules/regions.h"
+#include "compare/rules/accuse/regions.h"
+#include "compare/rules/same/equivalence.h"
 #include "model/operator_traits.h"
 
 namespace opdump::blame {

@@ -8,6 +8,7 @@
 
 #include "base/file/file.h"
 #include "base/file/file_replacement.h"
+#include "base/text/text.h"
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/compare/blame.h"
@@ -17,6 +18,7 @@
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/sharded/shard_rules.h"
+#include "compare/rules/rule.h"
 #include "group/group.h"
 #include "report/csv.h"
 #include "report/jsonl.h"
@@ -40,6 +42,7 @@ struct CompareArguments {
   RunFilter filter;
   std::string colour = "auto";
   BlameArguments blame;
+  std::vector<std::string> without;
   compare::CompareOptions options;
 };
 
@@ -57,6 +60,7 @@ Examples:
   opdump compare golden actual --stat --module Default --phase forward
   opdump compare golden/rank_0/net/0/3 actual/rank_0/net/0/3 --rtol 1e-3
   opdump compare golden actual --save run.opdump
+  opdump compare golden actual --explain
   opdump compare golden actual --json | tail -1)";
 
 void declare(CLI::App& app, CompareArguments& arguments) {
@@ -88,10 +92,41 @@ void declare(CLI::App& app, CompareArguments& arguments) {
                "Pair operators as those of different frameworks; default if the dumps are of such");
   app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
+  app.add_flag("--explain", arguments.options.explain,
+               "Then print which rules looked at the first bad operator, and what each said");
+  app.add_option("--without", arguments.without, "Rules that are switched off; see opdump rules");
   app.add_flag("--blame", arguments.blames, "Then name the cause of the difference; see opdump blame");
   add_blame_options(app, arguments.blame);
   add_expansion_limit(app);
   app.footer(std::string(kFooter));
+}
+
+Result<> switch_off(const std::vector<std::string>& names, compare::CompareOptions& options) {
+  std::vector<std::string_view> known;
+  for (const compare::Rule* rule : compare::rules()) known.push_back(rule->name);
+  for (const std::string& name : names) {
+    if (compare::find_rule(name) == nullptr) {
+      const auto nearest = find_nearest(name, known);
+      return Error(Code::usage, "--without: there is no rule " + name +
+                                    (nearest ? " (did you mean " + std::string(*nearest) + "?)" : "") +
+                                    "; opdump rules lists them");
+    }
+    options.without.insert(name);
+  }
+  return ok();
+}
+
+// What each rule said of the first bad operator.
+std::string format_trace(const compare::Comparison& comparison) {
+  std::size_t width = 0;
+  for (const compare::TraceLine& line : comparison.trace) width = std::max(width, line.rule.size());
+  std::string text = comparison.first_bad
+                         ? "how it came to that:\n"
+                         : "no operator is bad; what was asked when all had been looked at:\n";
+  for (const auto& [rule, said] : comparison.trace)
+    text += "  " + std::string(rule) + std::string(width - rule.size() + 2, ' ') +
+            (said.empty() ? "-" : said) + "\n";
+  return text;
 }
 
 Exit exit_of(compare::Answer outcome) {
@@ -189,6 +224,7 @@ class Reporter {
       });
       if (has_table) terminal::print("\n");
       terminal::print(report::format_summary(comparison, style_));
+      if (arguments_.options.explain) terminal::print("\n" + format_trace(comparison));
     }
     return static_cast<int>(exit_of(comparison.outcome));
   }
@@ -298,6 +334,7 @@ Result<int> run_compare(std::span<const char* const> args) {
   if (arguments.json && arguments.csv_path == "-")
     return Error(Code::usage, "--json and --csv - both print to stdout; give one of them");
   if (arguments.is_across) arguments.options.across = true;
+  OPDUMP_CHECK_OK(switch_off(arguments.without, arguments.options));
   if (!arguments.map_path.empty()) {
     OPDUMP_TRY(const std::string text, read_file(arguments.map_path, kLargestMap));
     auto map = compare::parse_pairing_map(text);

@@ -16,7 +16,8 @@ bool computes_with_integers(std::string_view type) {
 
 bool serves_integers(const dump::OperatorRun& run) {
   return computes_with_levels(run.type) || run.type.ends_with("Integer") ||
-         operator_name(run).find("_quant") != std::string::npos || operator_name(run).ends_with("_bias_add");
+         operator_name(run).find(kIntegerName) != std::string::npos ||
+         operator_name(run).ends_with(kConvBiasName);
 }
 
 std::optional<std::uint32_t> find_integer_operator(const dump::Runs& runs) {

@@ -9,6 +9,9 @@
 
 namespace opdump::compare {
 
+// Ends of names that the tools of ONNX Runtime give to what computes with integers.
+inline constexpr std::string_view kIntegerName = "_quant", kConvBiasName = "_bias_add";
+
 // Has scales between its operands.
 bool computes_with_levels(std::string_view type);
 

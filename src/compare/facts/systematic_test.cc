@@ -1,5 +1,7 @@
 #include "compare/facts/systematic.h"
 
+#include "compare/pairs/pairing.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

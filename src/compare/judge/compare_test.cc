@@ -408,7 +408,7 @@ TEST_F(CompareTest, TakesTheStepsOfAQuantisedModelForRounding) {
   const Comparison comparison = compare();
   EXPECT_EQ(comparison.outcome, Answer::same);
   EXPECT_EQ(comparison.coverage.paired_operators, 3U);
-  EXPECT_THAT(comparison.notes, ::testing::Contains(HasSubstr("actual is quantised")));
+  EXPECT_THAT(texts_of(comparison.notes), ::testing::Contains(HasSubstr("actual is quantised")));
 }
 
 TEST_F(CompareTest, WhatStandsForSeveralOperatorsIsComparedByItsResult) {

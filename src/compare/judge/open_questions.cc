@@ -46,10 +46,11 @@ void OpenQuestions::append_to(std::vector<std::string>& reasons) const {
       reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
 }
 
-void OpenQuestions::append_notes_to(std::vector<std::string>& notes) const {
+void OpenQuestions::append_notes_to(std::vector<Note>& notes) const {
   if (ahead_ == 0) return;
-  notes.push_back(counted(ahead_, "operator") + " of data-loading workers" + (ahead_ == 1 ? " is" : " are") +
-                  " in one dump only: left out, because workers run ahead by a varying distance");
+  notes.push_back({{},
+                   counted(ahead_, "operator") + " of data-loading workers" + (ahead_ == 1 ? " is" : " are") +
+                       " in one dump only: left out, because workers run ahead by a varying distance"});
 }
 
 }  // namespace opdump::compare

@@ -27,7 +27,7 @@ class OpenQuestions {
   void append_to(std::vector<std::string>& reasons) const;
 
   // What is left out and leaves nothing open.
-  void append_notes_to(std::vector<std::string>& notes) const;
+  void append_notes_to(std::vector<Note>& notes) const;
 
  private:
   bool is_reported(const dump::Slot* slot) const {

@@ -92,13 +92,13 @@ bool is_exact(model::DType dtype) {
          kind == model::DTypeKind::unsigned_integer;
 }
 
-struct Rule {
+struct ColumnRule {
   math::Tolerance tolerance;
   bool exact = false;    // elements are integers
   double magnitude = 0;  // typical_magnitude of golden
 };
 
-bool is_close(std::string_view golden_text, std::string_view actual_text, Kind kind, const Rule& rule) {
+bool is_close(std::string_view golden_text, std::string_view actual_text, Kind kind, const ColumnRule& rule) {
   if (golden_text == actual_text) return true;
   if (kind == Kind::digest || kind == Kind::checksum) return false;  // whose digits may all be decimal
   const auto golden = number(golden_text), actual = number(actual_text);
@@ -119,7 +119,7 @@ struct Findings {
   bool has_value = false, has_sign_count = false, has_digest = false;
 };
 
-Findings find_differences(const Columns& golden, const Columns& actual, const Rule& rule) {
+Findings find_differences(const Columns& golden, const Columns& actual, const ColumnRule& rule) {
   Findings found;
   for (const auto& [name, text] : golden) {
     const std::string* other = find_text(actual, name);
@@ -139,7 +139,7 @@ Findings find_differences(const Columns& golden, const Columns& actual, const Ru
 
 StatisticsVerdict compare_statistics(const Columns& golden, const Columns& actual, model::DType dtype,
                                      math::Tolerance tolerance) {
-  const Rule rule{
+  const ColumnRule rule{
       {std::max(tolerance.rtol, 1e-5), tolerance.atol}, is_exact(dtype), typical_magnitude(golden)};
   const Findings found = find_differences(golden, actual, rule);
   if (!found.has_value && !found.has_sign_count && !found.has_digest)

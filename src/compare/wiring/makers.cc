@@ -10,7 +10,9 @@ namespace {
 constexpr std::uint64_t kMostElements = 1 << 22;  // of a tensor that has views
 constexpr std::uint32_t kBefore = 64;             // operators, views among them, between one and its view
 
-std::pair<std::uint64_t, std::uint64_t> key_of(const Fingerprint& print) { return {print.count, print.sum}; }
+std::pair<std::uint64_t, std::uint64_t> print_key(const Fingerprint& print) {
+  return {print.count, print.sum};
+}
 
 }  // namespace
 
@@ -58,7 +60,7 @@ void Makers::find(const Inputs& inputs) {
       if (slot.side != model::Side::input || slot.index != input) continue;
       const auto print = fingerprint_of(slot);
       if (!print) continue;
-      wanted[key_of(*print)].push_back({reader, input, slot});
+      wanted[print_key(*print)].push_back({reader, input, slot});
       counts.insert(print->count);
       last = std::max(last, reader);
     }
@@ -66,7 +68,7 @@ void Makers::find(const Inputs& inputs) {
     for (const dump::Slot& slot : runs_.slots(run)) {
       if (slot.side != model::Side::output || !counts.contains(element_count_of(slot))) continue;
       const auto print = fingerprint_of(slot);
-      const auto known = print ? wanted.find(key_of(*print)) : wanted.end();
+      const auto known = print ? wanted.find(print_key(*print)) : wanted.end();
       if (known == wanted.end()) continue;
       for (const Wanted& one : known->second)
         if (run < one.reader && runs_.section_of(run).rank == runs_.section_of(one.reader).rank)

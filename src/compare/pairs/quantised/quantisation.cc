@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "compare/facts/integer_operators.h"
 #include "compare/key_slots.h"
+#include "compare/measure/measure_integers.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/pair_slots.h"
 #include "math/stats/stats.h"
@@ -20,11 +21,6 @@ using dump::Runs;
 using dump::Slot;
 
 constexpr std::uint32_t kNone = OperatorPair::kNone;
-// What is still quantisation: steps, as root mean square and of one element; or else the relative L2 distance
-// and how far above that of the inputs, because the step of a result is that of the operator that quantises
-// it next.
-constexpr double kSteps = 2, kMostSteps = 32, kDistance = 0.1, kGrowth = 4;
-
 bool is_quantised(const Runs& runs) {
   for (std::uint32_t i = 0; i < runs.size(); ++i)
     if (const std::string type = runs.without_slots(i).type;
@@ -40,11 +36,6 @@ std::optional<double> scale_in(const Slot& slot) {
   if (!tensor || !model::is_floating(tensor->view().dtype)) return std::nullopt;
   const double scale = math::finish(math::partial_stats(tensor->view(), {.extremes = true})).max;
   return scale > 0 && std::isfinite(scale) ? std::optional(scale) : std::nullopt;
-}
-
-bool is_off(const SlotComparison& slot) {
-  return slot.verdict == Verdict::own_error || slot.verdict == Verdict::inherited ||
-         slot.verdict == Verdict::input_differs;
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ namespace opdump::compare {
 
 class Quantisation {
  public:
+  static constexpr double kSteps = 2;  // by which a tensor may be off, as root mean square
+
   // Nothing unless one of the runs has such operators and the other none. Reads what these read and give.
   static std::optional<Quantisation> find(const dump::Runs& golden, const dump::Runs& actual);
 

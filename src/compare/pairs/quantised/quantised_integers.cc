@@ -19,8 +19,7 @@ namespace {
 using dump::Slot;
 using dump::StoredTensor;
 
-constexpr std::string_view kInteger = "_quant", kScaled = "_quant_output_scale_mul", kBias = "_Add",
-                           kProduct = "_MatMul_quant";
+constexpr std::string_view kScaled = "_quant_output_scale_mul", kBias = "_Add", kProduct = "_MatMul_quant";
 
 bool is_byte(model::DType dtype) { return dtype == model::DType::int8 || dtype == model::DType::uint8; }
 
@@ -58,7 +57,7 @@ std::uint32_t result_scale_of(const dump::OperatorRun& run) {
 
 // "conv" of "conv_quant"
 std::string without_integer(const std::string& name) {
-  return name.ends_with(kInteger) ? name.substr(0, name.size() - kInteger.size()) : name;
+  return name.ends_with(kIntegerName) ? name.substr(0, name.size() - kIntegerName.size()) : name;
 }
 
 // Of the operators of the file that it stands for.
@@ -181,8 +180,8 @@ void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {
       found.push_back(partner->second);
     }
   };
-  join(kScaled, kInteger);
-  join(kInteger, kInteger);
+  join(kScaled, kIntegerName);
+  join(kIntegerName, kIntegerName);
   join(kBias, kProduct);
   join_followers(pairs, found, false, is_gone);
   join_followers(pairs, found, true, is_gone);
@@ -195,7 +194,7 @@ void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {
 // Of the whole model, what leaves numbers from 0 on, or up to a limit: its integers stand for no others. Of
 // the quantised one, the bias of a convolution.
 bool QuantisedIntegers::belongs_to_the_one_before(const dump::OperatorRun& run, bool is_whole) {
-  return is_whole ? run.type == "Relu" || run.type == "Clip" : operator_name(run).ends_with(kConvBias);
+  return is_whole ? run.type == "Relu" || run.type == "Clip" : operator_name(run).ends_with(kConvBiasName);
 }
 
 void QuantisedIntegers::join_followers(std::vector<OperatorPair>& pairs,
@@ -243,7 +242,7 @@ void QuantisedIntegers::join_parts(std::vector<OperatorPair>& pairs, std::vector
     if (is_gone[i] || quantised_of(pairs[i]) == OperatorPair::kNone) continue;
     const dump::OperatorRun run = quantised_.without_slots(quantised_of(pairs[i]));
     if (run.originals() == nullptr) continue;
-    const auto begins = [&](const std::string& name) { return name.ends_with(kInteger); };
+    const auto begins = [&](const std::string& name) { return name.ends_with(kIntegerName); };
     const auto first = std::ranges::find_if(*run.originals(), begins);
     if (first == run.originals()->end()) continue;
     const auto part = open.find(place_of(run, without_integer(*first)));

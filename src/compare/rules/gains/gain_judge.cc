@@ -69,7 +69,7 @@ void set_verdict(OperatorComparison& op, Verdict verdict, Verdict of_inputs) {
   for (SlotComparison& slot : op.slots)
     if (is_unexplained(slot.verdict))
       slot.verdict = side_of(slot) == model::Side::output ? verdict : of_inputs;
-  op.before_gains = std::exchange(op.verdict, verdict);
+  op.as_measured = std::exchange(op.verdict, verdict);
 }
 
 }  // namespace
@@ -135,15 +135,6 @@ void GainJudge::judge(OperatorComparison& op) {
     set_rounding(op, gains);
   else if (op.verdict == Verdict::own_error)
     set_verdict(op, Verdict::inherited, Verdict::input_differs);
-}
-
-OperatorComparison without_gains(OperatorComparison op) {
-  if (!op.before_gains) return op;
-  const Verdict gained = std::exchange(op.verdict, *std::exchange(op.before_gains, std::nullopt));
-  for (SlotComparison& slot : op.slots)
-    if (slot.verdict == gained)
-      slot.verdict = side_of(slot) == model::Side::output ? op.verdict : Verdict::input_differs;
-  return op;
 }
 
 }  // namespace opdump::compare

@@ -48,7 +48,4 @@ class GainJudge {
   bool has_difference_ = false, has_bad_ = false;  // in this rank so far
 };
 
-// With the verdicts that an operator and its slots had before a GainJudge took it.
-OperatorComparison without_gains(OperatorComparison op);
-
 }  // namespace opdump::compare

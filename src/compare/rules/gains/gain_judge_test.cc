@@ -1,5 +1,7 @@
 #include "compare/rules/gains/gain_judge.h"
 
+#include "compare/rules/ledger.h"
+
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -133,10 +135,10 @@ TEST_F(GainJudgeTest, VerdictsCanBeUndone) {
   OperatorComparison op = make(0x1p-21, Verdict::own_error);
   judge_.judge(op);
   ASSERT_EQ(op.verdict, Verdict::rounding);
-  const OperatorComparison before = without_gains(op);
+  const OperatorComparison before = as_measured(op);
   EXPECT_EQ(before.verdict, Verdict::own_error);
   EXPECT_EQ(before.slots[0].verdict, Verdict::own_error);
-  EXPECT_EQ(without_gains(before).verdict, Verdict::own_error);
+  EXPECT_EQ(as_measured(before).verdict, Verdict::own_error);
 }
 
 TEST(UsualGains, AreThoseOfTheFile) {

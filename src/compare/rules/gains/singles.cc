@@ -11,7 +11,6 @@
 #include "compare/comparison.h"
 #include "compare/measure/statistics.h"
 #include "compare/names.h"
-#include "compare/rules/equivalence.h"
 #include "compare/wiring/content.h"
 #include "model/operator_traits.h"
 

@@ -102,7 +102,7 @@ TEST_F(FlipTest, WhatFollowsFromEqualNumbersIsNoDifference) {
   fill(*actual_, {1, 1.9999999F, 2}, 2, 6);
   EXPECT_EQ(compare().outcome, Answer::same);
   EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:rounding", "c:rounding", "d:rounding"));
-  EXPECT_THAT(comparison_.notes, ElementsAre(HasSubstr("1 choice between numbers that are equal")));
+  EXPECT_THAT(note_texts(), ElementsAre(HasSubstr("1 choice between numbers that are equal")));
 }
 
 TEST_F(FlipTest, AWrongChoiceIsADifference) {

@@ -19,6 +19,9 @@ namespace opdump::compare {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 32 << 20;
+// The same where operators of both runs differ, too: what they read and make must be right by itself, because
+// nothing else shows a parameter that is off by little. 16-bit types round a few times.
+constexpr double kStrictRoundoffs = 4, kEqualRoundoffs = 32, kStrictDistance = 1e-5;
 // Of the norm of the terms: what the order of addition changes; and how far above the mean one element is.
 constexpr double kRoundoffs = 8, kPeak = 16;
 
@@ -108,6 +111,12 @@ double roundoff(model::DType dtype) {
       return 0x1p-53;
   }
 }
+
+double strict_limit(double u) {
+  return std::max(kStrictRoundoffs * u, std::min(kEqualRoundoffs * u, kStrictDistance));
+}
+
+double strict_distance(model::DType dtype) { return strict_limit(roundoff(dtype)); }
 
 std::optional<double> norm_of_tensor(const dump::Slot& slot) {
   if (slot.file.empty()) return std::nullopt;

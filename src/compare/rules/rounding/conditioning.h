@@ -17,6 +17,13 @@ namespace opdump::compare {
 // 2^-8 for bfloat16; 2^-53 for float64 and for types whose arithmetic is exact.
 double roundoff(model::DType dtype);
 
+// How far apart (relative L2) two tensors of a type may be that operators of each run made in their own way,
+// where nothing else shows a parameter that is off by little: a few roundoffs.
+double strict_distance(model::DType dtype);
+
+// The same of a type with this roundoff.
+double strict_limit(double roundoff);
+
 // The L2 norm of a slot's tensor; nothing if it has none, or a norm that is not finite.
 std::optional<double> norm_of_tensor(const dump::Slot& slot);
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "compare/rules/equivalence.h"
+#include "compare/facts/rewritten.h"
+#include "compare/rules/rounding/conditioning.h"
 #include "compare/wiring/content.h"
 
 namespace opdump::compare {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "compare/comparison.h"
+#include "compare/facts/rewritten.h"
 #include "compare/operator_pair.h"
-#include "compare/rules/rewritten.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {

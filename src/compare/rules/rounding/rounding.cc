@@ -1,8 +1,8 @@
-#include "compare/rules/rounding/rounding.h"
-
 #include <algorithm>
-#include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text/text.h"
 #include "compare/facts/arguments.h"
@@ -10,7 +10,11 @@
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/rules/rounding/choice.h"
+#include "compare/rules/rounding/conditioning.h"
+#include "compare/rules/rounding/flips.h"
 #include "compare/rules/rounding/recompute.h"
+#include "compare/rules/rounding/rewritten_results.h"
+#include "compare/rules/rounding/rounding.h"
 #include "model/operator_traits.h"
 
 namespace opdump::compare {
@@ -89,22 +93,98 @@ void excuse_all(OperatorComparison& op) {
   op.verdict = Verdict::rounding;
 }
 
-}  // namespace
+// Which differences are no more than what the rounding of earlier operators grows to.
+//
+// Makes Verdict::rounding of an output that differs by no more than what the small differences of its inputs
+// can grow to, and of those inputs. Inputs count if an earlier operator of the rank made a difference of that
+// size: those of weights and data do not. What is left of terms that cancel is compared with the terms. Where
+// an operator can be computed again, it is.
+class Rounding : public RuleState {
+ public:
+  Rounding(const Rule& rule, const Study& study)
+      : rule_(rule),
+        has_types_(study.systematic.are_types_usual),
+        reasons_(study),
+        rewritten_(study.is_plain()
+                       ? RewrittenResults(study.golden->runs(), study.actual->runs(), study.pairs)
+                       : RewrittenResults()) {}
 
-double RoundingJudge::limit_of(const SlotComparison& slot, const Distances& distances) const {
-  const double made = std::max(largest_rounding(slot, has_types_), limit_);
-  const double limit = std::max(made, std::min(passed_on_, kMostPassedOn * made));
+  bool look(OperatorComparison& op, Ledger& ledger) override;
+  void remark(Ledger& ledger) override;
+
+ private:
+  // Which of its reasons the user has not switched off.
+  struct Reasons {
+    explicit Reasons(const Study& study)
+        : lost_among_others(study.has_rule(kLostAmongOthers.name)),
+          other_choice(study.has_rule(kOtherChoice.name)),
+          grown(study.has_rule(kGrownRounding.name)),
+          known(study.has_rule(kKnownRounding.name)),
+          other_kernel(study.has_rule(kOtherKernel.name)),
+          recomputed(study.has_rule(kRecomputed.name)),
+          cancelled(study.has_rule(kCancelledTerms.name)) {}
+    bool lost_among_others, other_choice, grown, known, other_kernel, recomputed, cancelled;
+  };
+  // How far rounding has come in a rank.
+  struct Progress {
+    double noise = 0;  // the largest relative L2 distance of an output that counts as rounding
+    // The largest distance that may be made: what bfloat16 has rounded stays as coarse when it is float32.
+    double limit = 0;
+    double passed_on = 0;  // the largest one that was
+  };
+  // How much the slots of an operator differ, relative L2: the largest of each.
+  struct Distances {
+    double input = 0, output = 0;
+    double fresh_input = 0;                             // of inputs that are not known
+    double flipped_input = 0;                           // of inputs that follow from another choice
+    bool is_small = true, is_small_input = true;        // no more than rounding
+    bool has_cancelled = false, has_amplified = false;  // inputs that are known: in cancelled_, amplified_
+
+    bool has_known() const { return has_cancelled || has_amplified; }
+  };
+  Distances measure(const OperatorComparison& op, bool is_open) const;
+  // How much `slot` may differ.
+  double limit_of(const SlotComparison& slot, const Distances& distances) const;
+  std::string_view why(const OperatorComparison& op, const Distances& distances, double gain, bool is_grown,
+                       std::optional<bool> amplified) const;
+  bool is_flip(const OperatorComparison& op, const Distances& distances) const;
+  // `chooses`: it made the choice, and does not only read what follows from one.
+  void excuse_flip(OperatorComparison& op, bool chooses);
+  // Of an output that has not just grown: what reads it may differ as much. `amplified`: both runs computed
+  // it right.
+  void excuse_slots(OperatorComparison& op, const Distances& distances, bool is_grown,
+                    std::optional<bool> amplified);
+  void raise_noise(const OperatorComparison& op, double output);
+  // By what modules made of which no operator is in both runs.
+  void raise_noise_of_modules(const OperatorComparison& op);
+
+  const Rule& rule_;
+  bool has_types_;  // one run computes in other types than the other one throughout
+  Reasons reasons_;
+  RewrittenResults rewritten_;
+  CancelledTensors cancelled_;
+  CancelledTensors amplified_;  // outputs of masks and divisions, and what follows from them
+  Flips flips_;
+  std::uint64_t flip_count_ = 0;
+  std::string first_flip_;
+  std::map<std::uint32_t, Progress> by_rank_;
+  Progress* rank_ = nullptr;  // of the operator that is looked at
+};
+
+double Rounding::limit_of(const SlotComparison& slot, const Distances& distances) const {
+  const double made = std::max(largest_rounding(slot, has_types_), rank_->limit);
+  const double limit = std::max(made, std::min(rank_->passed_on, kMostPassedOn * made));
   const bool is_passed_on =
       side_of(slot) == model::Side::output && distances.is_small_input && !distances.has_known();
   const double gain = has_types_ ? kAmplifiedGain : kPassedOn;
   return is_passed_on ? std::max(limit, std::min(gain * distances.input, kMostPassedOn * made)) : limit;
 }
 
-RoundingJudge::Distances RoundingJudge::measure(const OperatorComparison& op, bool is_open) const {
+Rounding::Distances Rounding::measure(const OperatorComparison& op, bool is_open) const {
   Distances distances;
   if (op.other_rank) {
     distances.input = distances.fresh_input = op.other_rank->relative_l2;
-    distances.is_small_input = distances.input <= kGain * noise_;
+    distances.is_small_input = distances.input <= kGain * rank_->noise;
   }
   for (const SlotComparison& slot : op.slots) {  // inputs first
     const bool is_output = side_of(slot) == model::Side::output;
@@ -121,48 +201,73 @@ RoundingJudge::Distances RoundingJudge::measure(const OperatorComparison& op, bo
     largest = std::max(largest, distance);
     if (!is_output && !is_known) distances.fresh_input = std::max(distances.fresh_input, distance);
     if (!is_difference(slot.verdict) || is_known) continue;
-    const bool is_fine =
-        slot.metrics && distance <= limit_of(slot, distances) && (is_output || distance <= kGain * noise_);
+    const bool is_fine = slot.metrics && distance <= limit_of(slot, distances) &&
+                         (is_output || distance <= kGain * rank_->noise);
     (is_output ? distances.is_small : distances.is_small_input) &= is_fine;
   }
   return distances;
 }
 
-bool RoundingJudge::excuse(OperatorComparison& op) {
-  if (is_lost_among_others(op)) {
+// The first reason that explains the outputs; empty if none does.
+std::string_view Rounding::why(const OperatorComparison& op, const Distances& distances, double gain,
+                               bool is_grown, std::optional<bool> amplified) const {
+  const auto has_grown = [&](const SlotComparison& slot) {
+    return slot.metrics &&
+           slot.metrics->relative_l2 <= std::min(gain * distances.input, limit_of(slot, distances));
+  };
+  if (reasons_.grown && is_grown) return kGrownRounding.name;
+  if (reasons_.known && distances.has_known() && distances.output <= gain * distances.input)
+    return kKnownRounding.name;
+  if (reasons_.other_kernel && distances.is_small && is_of_other_operators(op)) return kOtherKernel.name;
+  if (reasons_.recomputed && amplified && distances.fresh_input <= kGain * rank_->noise)
+    return kRecomputed.name;
+  if (reasons_.cancelled &&
+      is_cancellation(op, distances.has_cancelled ? 0 : distances.input, has_types_, has_grown))
+    return kCancelledTerms.name;
+  return {};
+}
+
+bool Rounding::look(OperatorComparison& op, Ledger& ledger) {
+  rank_ = &by_rank_[op.run().rank];
+  if (reasons_.lost_among_others && is_lost_among_others(op)) {
     excuse_all(op);
+    op.rule = kLostAmongOthers.name;
+    op.reads_rounding = true;
     return true;
   }
   const bool is_open = may_be_excused(op);
   if (is_open) raise_noise_of_modules(op);
   const Distances distances = measure(op, is_open);
-  if (is_open && is_flip(op, distances)) {
+  op.reads_rounding = distances.is_small_input;
+  if (reasons_.other_choice && is_open && is_flip(op, distances)) {
     excuse_flip(op, distances.flipped_input == 0);
+    op.rule = kOtherChoice.name;
+    op.reads_rounding = true;
     return true;
   }
   const double input = distances.input, output = distances.output;
   const double gain = gain_of(op, distances.has_amplified && !distances.has_cancelled);
   const bool agree = op.verdict == Verdict::input_differs;  // the outputs
   const bool is_grown = distances.is_small && input > 0 && (agree || output <= gain * input);
-  const bool is_from_known = distances.has_known() && output <= gain * input;
-  const auto has_grown = [&](const SlotComparison& slot) {
-    return slot.metrics && slot.metrics->relative_l2 <= std::min(gain * input, limit_of(slot, distances));
-  };
   const bool is_candidate = is_open && distances.is_small_input;
-  const std::optional<bool> amplified = is_candidate ? is_amplified(op) : std::nullopt;
-  const bool is_excused = is_candidate && amplified.value_or(true) &&
-                          (is_grown || is_from_known || (distances.is_small && is_of_other_operators(op)) ||
-                           (amplified && distances.fresh_input <= kGain * noise_) ||
-                           is_cancellation(op, distances.has_cancelled ? 0 : input, has_types_, has_grown));
-  if (is_excused) excuse_slots(op, distances, is_grown, amplified);
-  const bool has_only_grown = is_excused && is_grown && !distances.has_known();
+  const std::optional<bool> amplified =
+      is_candidate && reasons_.recomputed ? is_amplified(op) : std::optional<bool>();
+  const std::string_view reason = is_candidate && amplified.value_or(true)
+                                      ? why(op, distances, gain, is_grown, amplified)
+                                      : std::string_view();
+  if (!reason.empty()) {
+    excuse_slots(op, distances, is_grown, amplified);
+    op.rule = reason;
+  }
+  const bool has_only_grown = !reason.empty() && is_grown && !distances.has_known();
   if (has_only_grown || op.verdict == Verdict::match) raise_noise(op, output);
-  if (has_only_grown) passed_on_ = std::max(passed_on_, output);
-  return distances.is_small_input;
+  if (has_only_grown) rank_->passed_on = std::max(rank_->passed_on, output);
+  ledger.raise_noise(rank_->noise);
+  return !reason.empty();
 }
 
-void RoundingJudge::excuse_slots(OperatorComparison& op, const Distances& distances, bool is_grown,
-                                 std::optional<bool> amplified) {
+void Rounding::excuse_slots(OperatorComparison& op, const Distances& distances, bool is_grown,
+                            std::optional<bool> amplified) {
   for (SlotComparison& slot : op.slots) {
     if (!is_difference(slot.verdict)) continue;
     slot.verdict = Verdict::rounding;
@@ -174,21 +279,21 @@ void RoundingJudge::excuse_slots(OperatorComparison& op, const Distances& distan
   op.verdict = Verdict::rounding;
 }
 
-void RoundingJudge::raise_noise(const OperatorComparison& op, double output) {
-  noise_ = std::max(noise_, output);
+void Rounding::raise_noise(const OperatorComparison& op, double output) {
+  rank_->noise = std::max(rank_->noise, output);
   for (const SlotComparison& slot : op.slots)
     if (side_of(slot) == model::Side::output && slot.metrics && slot.metrics->relative_l2 > 0)
-      limit_ = std::max(limit_, largest_rounding(slot, has_types_));
+      rank_->limit = std::max(rank_->limit, largest_rounding(slot, has_types_));
 }
 
-void RoundingJudge::raise_noise_of_modules(const OperatorComparison& op) {
+void Rounding::raise_noise_of_modules(const OperatorComparison& op) {
   for (const SlotComparison& slot : op.slots)
     if (side_of(slot) == model::Side::input && is_difference(slot.verdict) && slot.metrics &&
-        slot.metrics->relative_l2 > noise_ && rewritten_.contain(slot))
-      noise_ = slot.metrics->relative_l2;
+        slot.metrics->relative_l2 > rank_->noise && rewritten_.contain(slot))
+      rank_->noise = slot.metrics->relative_l2;
 }
 
-bool RoundingJudge::is_flip(const OperatorComparison& op, const Distances& distances) const {
+bool Rounding::is_flip(const OperatorComparison& op, const Distances& distances) const {
   const auto is_flipped = [&](const SlotComparison& slot) {
     return side_of(slot) != model::Side::output || !is_difference(slot.verdict) || !has_distance(slot) ||
            slot.metrics->relative_l2 <=
@@ -198,7 +303,7 @@ bool RoundingJudge::is_flip(const OperatorComparison& op, const Distances& dista
          (distances.flipped_input > 0 ? is_amplified(op).value_or(true) : chooses_otherwise(op));
 }
 
-void RoundingJudge::excuse_flip(OperatorComparison& op, bool chooses) {
+void Rounding::excuse_flip(OperatorComparison& op, bool chooses) {
   for (SlotComparison& slot : op.slots) {
     if (!is_difference(slot.verdict)) continue;
     slot.verdict = Verdict::rounding;
@@ -212,11 +317,52 @@ void RoundingJudge::excuse_flip(OperatorComparison& op, bool chooses) {
   op.verdict = Verdict::rounding;
 }
 
-std::string RoundingJudge::describe_flips() const {
-  if (flip_count_ == 0) return {};
-  return counted(flip_count_, "choice") + " between numbers that are equal within rounding " +
-         (flip_count_ == 1 ? "is another" : "are others") + " (first " + first_flip_ +
-         "): what follows from that is no difference";
+void Rounding::remark(Ledger& ledger) {
+  if (flip_count_ == 0 || ledger.first_bad() != nullptr) return;
+  ledger.note(kOtherChoice.name, counted(flip_count_, "choice") +
+                                     " between numbers that are equal within rounding " +
+                                     (flip_count_ == 1 ? "is another" : "are others") + " (first " +
+                                     first_flip_ + "): what follows from that is no difference");
 }
+
+}  // namespace
+
+const Rule kRounding{.name = "rounding",
+                     .sentence =
+                         "outputs that differ by no more than what rounding in earlier operators of the rank "
+                         "grows to are no difference; for one of the reasons that follow",
+                     .stage = Stage::excuse,
+                     .begin = begin_state<Rounding>};
+const Rule kLostAmongOthers{
+    .name = "lost-among-others",
+    .sentence = "an input that is nothing beside the others leaves a concatenation as it is",
+    .stage = Stage::excuse};
+const Rule kOtherChoice{
+    .name = "other-choice",
+    .sentence = "both runs chose right, each of its own numbers, which are equal within rounding",
+    .stage = Stage::excuse};
+const Rule kGrownRounding{
+    .name = "grown-rounding",
+    .sentence = "the outputs differ by what the small differences of the inputs grow to",
+    .stage = Stage::excuse};
+const Rule kKnownRounding{.name = "known-rounding",
+                          .sentence = "the inputs differ by much, rightly, and the outputs by hardly more",
+                          .stage = Stage::excuse};
+const Rule kOtherKernel{
+    .name = "other-kernel",
+    .sentence = "an engine or another framework computes it at once, and rounds less often",
+    .stage = Stage::excuse};
+const Rule kRecomputed{
+    .name = "recomputed",
+    .sentence =
+        "computed again from its own inputs, each run has what it should; where it has not, "
+        "nothing excuses it",
+    .stage = Stage::excuse};
+const Rule kCancelledTerms{
+    .name = "cancelled-terms",
+    .sentence =
+        "the outputs are what is left of terms that cancel, and differ by the rounding of "
+        "these",
+    .stage = Stage::excuse};
 
 }  // namespace opdump::compare

@@ -15,7 +15,7 @@ namespace {
 using dump::Slot;
 
 // What is less is the rounding that every tensor has.
-constexpr double kRoundoffs = 32;
+constexpr double kUncertainRoundoffs = 32;
 
 std::pair<std::uint64_t, std::uint64_t> place_of(const Fingerprint& print) {
   return {print.count, print.sum};
@@ -104,7 +104,7 @@ void Uncertainty::add_pair(const Slot& golden, const Slot& actual) {
     (*elements)[i] = static_cast<float>(relative);
     largest = std::max(largest, relative);
   }
-  if (!(largest > kRoundoffs * u)) return;
+  if (!(largest > kUncertainRoundoffs * u)) return;
   room_ -= elements->size();
   of_golden_.known[place_of(*g)] = of_actual_.known[place_of(*a)] = std::move(elements);
 }

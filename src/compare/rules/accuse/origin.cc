@@ -1,4 +1,4 @@
-#include "compare/rules/origin.h"
+#include "compare/rules/accuse/origin.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/rules/equivalence.h"
 #include "compare/wiring/content.h"
 #include "compare/wiring/producer.h"
 #include "math/stats/stats.h"
@@ -85,7 +84,7 @@ bool is_open_input(const SlotComparison& slot) {
 
 class Origin {
  public:
-  Origin(const dump::Runs& golden, const dump::Runs& actual, const std::vector<OperatorPair>& pairs)
+  Origin(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs)
       : golden_(golden), actual_(actual), pairs_(pairs) {}
 
   InputOrigin find(const OperatorPair& reader, const SlotComparison& slot) const {
@@ -177,13 +176,13 @@ class Origin {
   }
 
   const dump::Runs &golden_, &actual_;
-  const std::vector<OperatorPair>& pairs_;
+  std::span<const OperatorPair> pairs_;
 };
 
 }  // namespace
 
 InputOrigin find_input_origin(const OperatorComparison& op, const dump::Runs& golden,
-                              const dump::Runs& actual, const std::vector<OperatorPair>& pairs) {
+                              const dump::Runs& actual, std::span<const OperatorPair> pairs) {
   if (op.golden == nullptr || op.actual == nullptr) return {};
   const auto execution = find_execution(golden, *op.golden);
   if (!execution) return {};

@@ -1,4 +1,4 @@
-#include "compare/rules/equivalence.h"
+#include "compare/rules/same/equivalence.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "compare/comparison.h"
+#include "compare/facts/rewritten.h"
 #include "compare/names.h"
-#include "compare/rules/rewritten.h"
 #include "compare/rules/rounding/conditioning.h"
 #include "compare/rules/rounding/uncertainty.h"
 #include "compare/wiring/content.h"
@@ -26,16 +26,9 @@ using dump::Runs;
 using dump::Slot;
 
 constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
-// The same where operators of both runs differ, too: what they read and make must be right by itself, because
-// nothing else shows a parameter that is off by little. 16-bit types round a few times.
-constexpr double kStrictRoundoffs = 4, kStrictDistance = 1e-5;
 constexpr double kUncertain = 4;    // times the uncertainty of an element
 constexpr double kNoDigits = 0.01;  // of an element: so few agree that it may take steps anywhere
 constexpr std::size_t kNext = 16;   // operators that may read a view of a result
-
-double strict_limit(double u) {
-  return std::max(kStrictRoundoffs * u, std::min(kEqualRoundoffs * u, kStrictDistance));
-}
 
 // Places, choices and masks: no arithmetic rounds them.
 bool is_exact(model::DType dtype) {
@@ -323,22 +316,6 @@ bool reads_data(const dump::DumpSet& golden, const dump::DumpSet& actual, const 
 }
 
 }  // namespace
-
-double strict_distance(model::DType dtype) { return strict_limit(roundoff(dtype)); }
-
-RewrittenModules find_rewritten(const Runs& golden, const Runs& actual, std::span<const OperatorPair> pairs) {
-  RewrittenModules modules;
-  const auto computes = [](const Runs& runs, std::uint32_t run) {
-    return run != OperatorPair::kNone &&
-           !model::has_trait(runs.without_slots(run).type, model::Trait::copies);
-  };
-  for (const OperatorPair& pair : pairs) {
-    if (pair.is_whole()) continue;
-    if (computes(golden, pair.golden)) modules.add_golden(golden.without_slots(pair.golden));
-    if (computes(actual, pair.actual)) modules.add_actual(actual.without_slots(pair.actual));
-  }
-  return modules;
-}
 
 std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                           std::span<const OperatorPair> pairs,

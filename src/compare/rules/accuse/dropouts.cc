@@ -1,4 +1,4 @@
-#include "compare/rules/dropouts.h"
+#include "compare/rules/accuse/dropouts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,7 @@
 
 #include "base/text/json.h"
 #include "base/text/text.h"
-#include "compare/rules/equivalence.h"
-#include "compare/rules/rewritten.h"
+#include "compare/facts/rewritten.h"
 #include "model/operator.h"
 #include "model/operator_traits.h"
 

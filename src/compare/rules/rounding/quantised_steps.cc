@@ -1,15 +1,24 @@
-#include "compare/rules/quantisation_steps.h"
-
 #include <algorithm>
 
 #include "base/text/text.h"
 #include "compare/facts/integer_operators.h"
 #include "compare/key_slots.h"
 #include "compare/pairs/quantised/quantisation.h"
+#include "compare/rules/rounding/quantised_steps.h"
 #include "model/operator_traits.h"
 
 namespace opdump::compare {
 namespace {
+
+// What is still quantisation: steps, as root mean square and of one element; or else the relative L2 distance
+// and how far above that of the inputs, because the step of a result is that of the operator that quantises
+// it next.
+constexpr double kSteps = Quantisation::kSteps, kMostSteps = 32, kDistance = 0.1, kGrowth = 4;
+
+bool is_off(const SlotComparison& slot) {
+  return slot.verdict == Verdict::own_error || slot.verdict == Verdict::inherited ||
+         slot.verdict == Verdict::input_differs;
+}
 
 // Whether quantising explains that a slot differs; `most` is what inputs that are off explain.
 bool is_explained(const SlotComparison& slot, double most) {
@@ -31,10 +40,18 @@ void make_rounding(SlotComparison& slot) {
                 : std::string("quantised before"));
 }
 
-}  // namespace
+// Makes rounding of differences of less than two steps (root mean square), and of what such inputs grow to.
+// An operator whose inputs are rounded and whose result is not has an error of its own.
+class QuantisedSteps : public RuleState {
+ public:
+  bool look(OperatorComparison& op, Ledger&) override;
 
-void QuantisationJudge::excuse(OperatorComparison& op) {
-  if (!op.is_quantised || !op.cause.empty()) return;
+ private:
+  double farthest_ = 0;  // the largest distance that was made rounding, relative L2
+};
+
+bool QuantisedSteps::look(OperatorComparison& op, Ledger&) {
+  if (!op.is_quantised || !op.cause.empty()) return false;
   const auto serves = [](const auto& run) { return run != nullptr && serves_integers(*run); };
   double most = serves(op.golden) || serves(op.actual) ? kDistance : 0;  // they quantise weights, too
   if (!op.left_out.empty()) most = std::max(most, kGrowth * farthest_);  // what it reads is not known
@@ -55,8 +72,8 @@ void QuantisationJudge::excuse(OperatorComparison& op) {
                          model::has_trait(op.golden->type, model::Trait::dequantises) !=
                              model::has_trait(op.actual->type, model::Trait::dequantises);
   const bool are_outputs_explained = are_explained(model::Side::output);
-  if (!are_inputs_explained && !(stands_in && are_outputs_explained)) return;
-  if (std::ranges::none_of(op.slots, is_off)) return;
+  if (!are_inputs_explained && !(stands_in && are_outputs_explained)) return false;
+  if (std::ranges::none_of(op.slots, is_off)) return false;
   for (SlotComparison& slot : op.slots) {
     if (!is_off(slot)) continue;
     if (side_of(slot) == model::Side::input || are_outputs_explained) {
@@ -67,6 +84,16 @@ void QuantisationJudge::excuse(OperatorComparison& op) {
     }
   }
   op.verdict = are_outputs_explained ? Verdict::rounding : Verdict::own_error;
+  op.rule = kQuantisedSteps.name;
+  return true;
 }
+
+}  // namespace
+
+const Rule kQuantisedSteps{
+    .name = "quantised-steps",
+    .sentence = "of a quantised model, differences of less than two steps are no difference",
+    .stage = Stage::excuse,
+    .begin = begin_state<QuantisedSteps>};
 
 }  // namespace opdump::compare

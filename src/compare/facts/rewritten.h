@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 
+#include "compare/operator_pair.h"
 #include "dump/read/operator_run.h"
+#include "dump/read/runs.h"
 
 namespace opdump::compare {
 
@@ -29,5 +32,8 @@ class RewrittenModules {
  private:
   std::set<Place> golden_, actual_;
 };
+
+RewrittenModules find_rewritten(const dump::Runs& golden, const dump::Runs& actual,
+                                std::span<const OperatorPair> pairs);
 
 }  // namespace opdump::compare

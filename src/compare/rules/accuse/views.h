@@ -2,6 +2,7 @@
 // differs.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,11 @@ namespace opdump::compare {
 // actual". Empty unless it is a view of both runs with other arguments, and they have as many ranks and the
 // same framework.
 std::string describe_other_view(const OperatorComparison& op);
+
+// The same of the last view before the pair at `place`, in its rank and step; of one that chooses elements
+// rather than of the shapes that follow from it.
+std::string find_view_before(const dump::Runs& golden, const dump::Runs& actual,
+                             std::span<const OperatorPair> pairs, std::size_t place);
 
 // The same of the last view in the module of `op`, and before it, whose arguments were changed in its step
 // and are others in the two runs since. A recording lists views in one step only, and later what changed of

@@ -1,4 +1,4 @@
-#include "compare/rules/views.h"
+#include "compare/rules/accuse/views.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -45,6 +45,30 @@ std::string describe_other_view(const OperatorComparison& op) {
   if (std::ranges::none_of(op.slots, [](const SlotComparison& slot) { return is_view(slot.golden); }))
     return "";
   return describe(*op.golden, *op.actual);
+}
+
+std::string find_view_before(const dump::Runs& golden, const dump::Runs& actual,
+                             std::span<const OperatorPair> pairs, std::size_t place) {
+  const auto section_of = [&](const OperatorPair& pair) {
+    return pair.golden != OperatorPair::kNone ? golden.section_of(pair.golden)
+                                              : actual.section_of(pair.actual);
+  };
+  const dump::Runs::Section here = section_of(pairs[place]);
+  std::string shapes;  // of the first one that only has a shape
+  while (place-- > 0) {
+    const OperatorPair& pair = pairs[place];
+    const dump::Runs::Section section = section_of(pair);
+    if (section.rank != here.rank || section.step != here.step) break;
+    if (!pair.is_whole()) continue;
+    const dump::OperatorRun of_golden = golden[pair.golden];
+    const auto is_of_view = [](const dump::Slot& slot) { return is_view(&slot); };
+    if (std::ranges::none_of(of_golden.slots, is_of_view)) continue;
+    std::string text = describe(of_golden, actual[pair.actual]);
+    if (text.empty()) continue;
+    if (!model::has_trait(of_golden.type, model::Trait::reshapes)) return text;
+    shapes = std::move(text);
+  }
+  return shapes;
 }
 
 std::string find_other_view(const dump::Runs& golden, const dump::Runs& actual,

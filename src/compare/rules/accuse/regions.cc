@@ -1,4 +1,4 @@
-#include "compare/rules/regions.h"
+#include "compare/rules/accuse/regions.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "compare/rules/equivalence.h"
+#include "compare/rules/same/equivalence.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compare/compare.h"
+#include "compare/compare_fixture_test.h"
 #include "dump/operator_log.h"
 
 namespace opdump::compare {
@@ -131,7 +132,7 @@ class EquivalenceTest : public ::testing::Test {
     EXPECT_TRUE(golden && actual);
     auto comparison = compare_dumps(*golden, *actual, {});
     EXPECT_TRUE(comparison);
-    notes_ = comparison->notes;
+    notes_ = texts_of(comparison->notes);
     EXPECT_EQ(comparison->outcome, comparison->first_bad ? Answer::differs : Answer::same);
     return comparison->first_bad ? comparison->first_bad->run().name : "";
   }

@@ -1,4 +1,4 @@
-#include "compare/rules/one_sided.h"
+#include "compare/rules/accuse/one_sided.h"
 
 #include <cstdint>
 #include <map>
@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "compare/facts/operator_kind.h"
+#include "compare/facts/rewritten.h"
 #include "compare/names.h"
-#include "compare/rules/rewritten.h"
 #include "model/operator.h"
 
 namespace opdump::compare {
@@ -28,7 +28,7 @@ bool computes(std::string_view type) { return kind_of(type).role == OperatorRole
 }  // namespace
 
 std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, const dump::Runs& actual,
-                                                   const std::vector<OperatorPair>& pairs) {
+                                                   std::span<const OperatorPair> pairs) {
   using Place = RewrittenModules::Place;
   const auto run_of = [&](const OperatorPair& pair) {
     return pair.golden != OperatorPair::kNone ? golden.without_slots(pair.golden)

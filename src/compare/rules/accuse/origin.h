@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "compare/comparison.h"
 #include "compare/pairs/pairing.h"
@@ -31,7 +31,7 @@ struct InputOrigin {
 // outputs: those of the same rank are read, from the last one before it on, as far as that is quick. What
 // only copies data, as to another type, is not named.
 InputOrigin find_input_origin(const OperatorComparison& op, const dump::Runs& golden,
-                              const dump::Runs& actual, const std::vector<OperatorPair>& pairs);
+                              const dump::Runs& actual, std::span<const OperatorPair> pairs);
 
 // The text about numbers, of runs in two frameworks, whoever made the number.
 std::string explain_numbers(const OperatorComparison& op);

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "compare/pairs/pairing.h"
 #include "dump/read/runs.h"
@@ -15,7 +15,7 @@ namespace opdump::compare {
 // The first operator of the first of these, as a place in `pairs`. Nothing if there are none, or if a module
 // that only moves data is all there is.
 std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, const dump::Runs& actual,
-                                                   const std::vector<OperatorPair>& pairs);
+                                                   std::span<const OperatorPair> pairs);
 
 // Of an operator of it: "only in golden, like the whole backward pass of Default/fc: no gradient reaches it
 // in actual".

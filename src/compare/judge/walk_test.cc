@@ -1,4 +1,4 @@
-#include "compare/judge/verdict.h"
+#include "compare/judge/walk.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,8 @@ namespace opdump::compare {
 namespace {
 
 void judge_one(OperatorComparison& op, const Unfinished& unfinished) {
-  Evidence evidence;
-  add_evidence(op, unfinished, evidence);
-  judge_operator(op, evidence);
+  const Study study{.unfinished = unfinished};
+  Walk(study).look(op, 0);
 }
 
 // Keeps the slots that comparisons point to.
@@ -65,11 +64,17 @@ struct Fixture {
         if (run.name.empty()) run.name = std::to_string(i);
         *side = std::make_shared<const dump::OperatorRun>(std::move(run));
       }
-    Judge judge(unfinished);
-    for (OperatorComparison& op : operators) judge.judge(op);
+    const Study study{.unfinished = unfinished};
+    Walk walk(study);
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      walk.look(operators[i], i);
+      walk.ledger().count(operators[i]);
+    }
+    walk.settle();
+    walk.remark();
     Comparison comparison;
     comparison.incomplete = std::move(incomplete);
-    judge.conclude(comparison);
+    std::move(walk).conclude(comparison);
     return comparison;
   }
   // Which of `operators`; nothing if none is bad.
@@ -85,7 +90,7 @@ struct Fixture {
   }
 };
 
-TEST(Verdict, Operators) {
+TEST(Walk, Operators) {
   Fixture f;
   EXPECT_EQ(f.verdict("..>."), Verdict::match);
   EXPECT_EQ(f.verdict("..>x"), Verdict::own_error);
@@ -105,7 +110,7 @@ TEST(Verdict, Operators) {
   EXPECT_EQ(f.verdict("_>_"), Verdict::skipped);
 }
 
-TEST(Verdict, SlotsTellInputsFromOutputs) {
+TEST(Walk, SlotsTellInputsFromOutputs) {
   Fixture f;
   OperatorComparison op = f.make(".x>xs");
   judge_one(op, {});
@@ -115,7 +120,7 @@ TEST(Verdict, SlotsTellInputsFromOutputs) {
   EXPECT_EQ(op.slots[3].verdict, Verdict::not_comparable);
 }
 
-TEST(Verdict, WhatAnUnfinishedRecordingLacksIsNoDifference) {
+TEST(Walk, WhatAnUnfinishedRecordingLacksIsNoDifference) {
   Fixture f;
   EXPECT_EQ(f.verdict(".>.-", {{}, {0}}), Verdict::unreadable);
   EXPECT_EQ(f.verdict(".>.-", {{0}, {}}), Verdict::not_comparable);
@@ -126,7 +131,7 @@ TEST(Verdict, WhatAnUnfinishedRecordingLacksIsNoDifference) {
   EXPECT_EQ(f.judge({f.make(".>."), f.only_golden()}).outcome, Answer::differs);
 }
 
-TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
+TEST(Walk, ASilentDumpCannotSayThatATensorHasNoData) {
   Fixture f;
   const model::Operator op;
   dump::Slot undumped, dumped;
@@ -150,7 +155,7 @@ TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
   EXPECT_EQ(judged(dumped, true), Verdict::missing);
 }
 
-TEST(Verdict, FirstBadIsTheFirstOutputThatDiffersInTheLowestStep) {
+TEST(Walk, FirstBadIsTheFirstOutputThatDiffersInTheLowestStep) {
   Fixture f;
   EXPECT_EQ(f.first_bad({f.make(".>."), f.make(".>x"), f.make("x>x"), f.make(".>x")}), "1");
   EXPECT_EQ(f.first_bad({f.make(".>."), f.make("x>x"), f.make(".>x")}), "1");
@@ -161,7 +166,7 @@ TEST(Verdict, FirstBadIsTheFirstOutputThatDiffersInTheLowestStep) {
   EXPECT_EQ(f.first_bad({f.make(".>."), f.make("._>.")}), "");
 }
 
-TEST(Verdict, Outcomes) {
+TEST(Walk, Outcomes) {
   Fixture f;
   EXPECT_EQ(f.judge({f.make(".>.")}).outcome, Answer::same);
   EXPECT_EQ(f.judge({f.make(".>."), f.make("x>x")}).outcome, Answer::differs);
@@ -180,7 +185,7 @@ void set_distance(SlotComparison& slot, double distance) {
   slot.metrics->relative_l2 = distance;
 }
 
-TEST(Verdict, RoundingThatGrowsIsNoDifference) {
+TEST(Walk, RoundingThatGrowsIsNoDifference) {
   Fixture f;
   const auto outcome = [&](double first, double input, double output, std::string_view type = "mm") {
     std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>x")};
@@ -201,7 +206,7 @@ TEST(Verdict, RoundingThatGrowsIsNoDifference) {
   EXPECT_EQ(outcome(1e-3, 1e-3, 1e-3).outcome, Answer::differs);  // too much for rounding
 }
 
-TEST(Verdict, WhatHardlyExceedsItsInputsIsPassedOn) {
+TEST(Walk, WhatHardlyExceedsItsInputsIsPassedOn) {
   Fixture f;
   const auto outcome = [&](double input, double output) {
     std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>x")};
@@ -215,7 +220,7 @@ TEST(Verdict, WhatHardlyExceedsItsInputsIsPassedOn) {
   EXPECT_EQ(outcome(1e-5, 1.35e-4), Answer::differs);  // it is made here
 }
 
-TEST(Verdict, OnlyWhatReadsMoreThanRoundingHandsItOn) {
+TEST(Walk, OnlyWhatReadsMoreThanRoundingHandsItOn) {
   Fixture f;
   const auto count_open = [&](double input, model::DType dtype) {
     std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>x")};
@@ -223,9 +228,10 @@ TEST(Verdict, OnlyWhatReadsMoreThanRoundingHandsItOn) {
     set_distance(operators[0].slots[1], 1e-5);
     set_distance(operators[1].slots[0], input);
     set_distance(operators[1].slots[1], 0.5);
-    Judge judge({});
-    for (OperatorComparison& op : operators) judge.judge(op);
-    return judge.open_pairs().size();
+    const Study study;
+    Walk walk(study);
+    for (std::size_t i = 0; i < operators.size(); ++i) walk.look(operators[i], i);
+    return walk.ledger().open_pairs().size();
   };
   EXPECT_EQ(count_open(0.5, model::DType::float32), 1u);
   EXPECT_EQ(count_open(1e-5, model::DType::float32), 0u);
@@ -233,7 +239,7 @@ TEST(Verdict, OnlyWhatReadsMoreThanRoundingHandsItOn) {
 }
 
 // A norm passes the gradient on, and adds up those of its weights, whose terms cancel.
-TEST(Verdict, EachOutputMayRoundInItsWay) {
+TEST(Walk, EachOutputMayRoundInItsWay) {
   Fixture f;
   const auto outcome = [&](double passed_on) {
     std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>xx")};
@@ -258,7 +264,7 @@ TEST(Verdict, EachOutputMayRoundInItsWay) {
   EXPECT_EQ(outcome(1e-3), Answer::differs);
 }
 
-TEST(Verdict, WhatBfloat16RoundedStaysCoarseInFloat32) {
+TEST(Walk, WhatBfloat16RoundedStaysCoarseInFloat32) {
   Fixture f;
   const auto outcome = [&](model::DType dtype) {
     std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>x")};
@@ -272,7 +278,7 @@ TEST(Verdict, WhatBfloat16RoundedStaysCoarseInFloat32) {
   EXPECT_EQ(outcome(model::DType::float32), Answer::differs);
 }
 
-TEST(Verdict, ACopyMoreIsNoDifference) {
+TEST(Walk, ACopyMoreIsNoDifference) {
   Fixture f;
   const auto outcome = [&](const char* type) {
     OperatorComparison single = f.make(".>.");
@@ -287,7 +293,7 @@ TEST(Verdict, ACopyMoreIsNoDifference) {
   EXPECT_EQ(outcome("relu"), Answer::differs);
 }
 
-TEST(Verdict, AnArgumentThatDiffersIsTheCause) {
+TEST(Walk, AnArgumentThatDiffersIsTheCause) {
   Fixture f;
   const auto judged = [&](std::string_view slots, const std::string& golden, const std::string& actual) {
     OperatorComparison op = f.make(slots);
@@ -323,7 +329,7 @@ TEST(Verdict, AnArgumentThatDiffersIsTheCause) {
   EXPECT_EQ(judged(".>x", R"({"dtype":"torch.float32"})", R"({"dtype":"torch.float64"})").cause, "");
 }
 
-TEST(Verdict, RandomNumbersAreTheCauseOfTheirOperator) {
+TEST(Walk, RandomNumbersAreTheCauseOfTheirOperator) {
   Fixture f;
   const auto cause = [&](const std::string& type, std::string_view slots) {
     OperatorComparison op = f.make(slots);
@@ -338,7 +344,7 @@ TEST(Verdict, RandomNumbersAreTheCauseOfTheirOperator) {
   EXPECT_EQ(cause("relu", ".>x"), "");
 }
 
-TEST(Verdict, WhatTheOtherFrameworkTakesSeveralOperatorsForRoundsOtherwise) {
+TEST(Walk, WhatTheOtherFrameworkTakesSeveralOperatorsForRoundsOtherwise) {
   Fixture f;
   const auto verdict = [&](const std::string& actual, double distance, bool is_across) {
     OperatorComparison op = f.make(".>x");
@@ -350,8 +356,8 @@ TEST(Verdict, WhatTheOtherFrameworkTakesSeveralOperatorsForRoundsOtherwise) {
     op.is_across = is_across;
     for (SlotComparison& slot : op.slots) slot.dtype = model::DType::float32;
     op.slots.back().metrics->relative_l2 = distance;
-    Judge judge({});
-    judge.judge(op);
+    const Study study;
+    Walk(study).look(op, 0);
     return op.verdict;
   };
   EXPECT_EQ(verdict("Mul", 1e-5, true), Verdict::rounding);
@@ -360,13 +366,13 @@ TEST(Verdict, WhatTheOtherFrameworkTakesSeveralOperatorsForRoundsOtherwise) {
   EXPECT_EQ(verdict("_softmax_backward_data", 1e-5, true), Verdict::own_error);
 }
 
-TEST(Verdict, AReasonToDoubtMakesASameIncomplete) {
+TEST(Walk, AReasonToDoubtMakesASameIncomplete) {
   Fixture f;
   const Comparison comparison = f.judge({f.make(".>.")}, {}, {"actual rank 0: the recording did not end"});
   EXPECT_EQ(comparison.outcome, Answer::incomplete);
 }
 
-TEST(Verdict, UnpairedJustBeforeTheFirstBad) {
+TEST(Walk, UnpairedJustBeforeTheFirstBad) {
   Fixture f;
   const auto unpaired = [&](std::vector<OperatorComparison> operators) {
     return f.judge(std::move(operators)).before_first_bad;
@@ -379,7 +385,7 @@ TEST(Verdict, UnpairedJustBeforeTheFirstBad) {
   EXPECT_EQ(unpaired({f.only_golden(), f.only_golden(), f.make(".>.")}).only_golden, 0u);
 }
 
-TEST(Verdict, CountsVerdictsAndKnowsOfRanks) {
+TEST(Walk, CountsVerdictsAndKnowsOfRanks) {
   Fixture f;
   const Comparison comparison = f.judge({f.make(".>."), f.make(".>x"), f.make(".>."), f.only_golden()});
   EXPECT_EQ(comparison.verdicts[static_cast<std::size_t>(Verdict::match)], 2u);
@@ -389,7 +395,7 @@ TEST(Verdict, CountsVerdictsAndKnowsOfRanks) {
   EXPECT_TRUE(f.judge({f.make(".>.", 0, 1), f.make(".>.", 0, 2)}).has_ranks);
 }
 
-TEST(Verdict, Coverage) {
+TEST(Walk, Coverage) {
   Fixture f;
   const Comparison comparison = f.judge({f.make("._>x"), f.make(".>?s"), f.only_golden()});
   EXPECT_EQ(comparison.coverage.golden_operators, 3u);
@@ -400,7 +406,7 @@ TEST(Verdict, Coverage) {
   EXPECT_EQ(comparison.coverage.skipped_slots, 1u);
 }
 
-TEST(Verdict, InACutStepAbsenceIsNoFault) {
+TEST(Walk, InACutStepAbsenceIsNoFault) {
   Fixture fixture;
   Unfinished unfinished;
   unfinished.actual_cut[0] = 2;
@@ -410,7 +416,7 @@ TEST(Verdict, InACutStepAbsenceIsNoFault) {
   EXPECT_TRUE(fixture.judge({fixture.make(".>."), in_step_1}, unfinished, {"cut"}).first_bad);
 }
 
-TEST(Verdict, WorkersRunAhead) {
+TEST(Walk, WorkersRunAhead) {
   Fixture fixture;
   const auto alone = [&](std::string name) {
     OperatorComparison op = fixture.make(">.");

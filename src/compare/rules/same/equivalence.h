@@ -9,24 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "compare/facts/rewritten.h"
 #include "compare/pairs/pairing.h"
-#include "compare/rules/rewritten.h"
+#include "compare/rules/ledger.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
-
-// An operator of both runs that only hands on a difference: it may be another one in each run.
-struct OpenPair {
-  std::size_t place = 0;                                        // in the pairs
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;  // that differ, by index: of golden, of actual
-};
-
-// How far apart (relative L2) two tensors of a type may be that operators of each run made in their own way,
-// where nothing else shows a parameter that is off by little: a few roundoffs.
-double strict_distance(model::DType dtype);
-
-RewrittenModules find_rewritten(const dump::Runs& golden, const dump::Runs& actual,
-                                std::span<const OperatorPair> pairs);
 
 // Of `singles`, pairs of which only one run has an operator (places in `pairs`, ascending): those with a
 // result that the other run lacks. A result is recognised by its elements, in any order. The other run has it

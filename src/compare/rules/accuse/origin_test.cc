@@ -1,4 +1,4 @@
-#include "compare/rules/origin.h"
+#include "compare/rules/accuse/origin.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,12 @@
+// Which operator is the first bad one. The first accusation is the first difference; each of the others takes
+// its place where it explains it.
+#pragma once
+
+#include "compare/rules/rule.h"
+
+namespace opdump::compare {
+
+extern const Rule kFirstDifference, kMissingGradient, kOtherDropoutRule, kOtherSize, kInputOrigin,
+    kWrongRegion, kOtherView, kSmallError;
+
+}  // namespace opdump::compare

@@ -1,0 +1,10 @@
+// Why the outputs of an operator differ, besides its inputs.
+#pragma once
+
+#include "compare/rules/rule.h"
+
+namespace opdump::compare {
+
+extern const Rule kOtherArgument, kTermsOfASum, kFedByOtherRank, kOtherState;
+
+}  // namespace opdump::compare

@@ -1,0 +1,227 @@
+#include "compare/rules/ledger.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compare/key_slots.h"
+#include "compare/names.h"
+#include "model/operator_traits.h"
+
+namespace opdump::compare {
+namespace {
+
+constexpr std::size_t kMostOpen = 4096;  // operators that may be another way to compute the same
+
+// What the user wants to hear of first: the kind, then the step. What another rank has handed on comes last:
+// the other rank has the answer.
+auto urgency(const Accusation& accusation) {
+  return std::pair(!has_bad_output(accusation.op.verdict) || accusation.is_handed_on,
+                   accusation.op.run().step);
+}
+
+// Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
+// itself: what a mask or a choice leaves of a difference says nothing of it.
+std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(const OperatorComparison& op) {
+  const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::input_differs;
+  const bool is_plain = op.cause.empty() && op.left_out.empty() && op.shards.empty() && !op.other_rank &&
+                        !op.is_across && !op.lacks_slots && !op.is_quantised;
+  if (!is_open || !is_plain || op.reads_rounding) return std::nullopt;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
+  bool has_numbers = false;
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.golden == nullptr || slot.actual == nullptr) return std::nullopt;
+    const bool is_output = side_of(slot) == model::Side::output;
+    has_numbers |= is_output && model::is_floating(slot.golden->dtype);
+    if (!is_output && is_difference(slot.verdict))
+      inputs.emplace_back(slot.golden->index, slot.actual->index);
+  }
+  return has_numbers && !inputs.empty() ? std::optional(inputs) : std::nullopt;
+}
+
+bool has_recorded_output(const OperatorComparison& op) {
+  return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
+    return side_of(slot) == model::Side::output &&
+           (slot.golden != nullptr ? slot.golden : slot.actual)->has_data();
+  });
+}
+
+}  // namespace
+
+const Accusation* first_bad(std::span<const Accusation> accusations) {
+  const Accusation* standing = nullptr;
+  for (const Accusation& accusation : accusations)
+    if (standing == nullptr || accusation.precedes == nullptr || accusation.precedes(accusation, *standing))
+      standing = &accusation;
+  return standing;
+}
+
+bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
+  const bool is_absent = op.verdict == Verdict::missing || op.verdict == Verdict::extra;
+  if (op.is_alone ||
+      (is_absent && (runs_ahead(op.run()) || model::has_trait(op.run().type, model::Trait::copies))))
+    return false;
+  if (op.verdict == Verdict::missing) return !unfinished.excuses_actual(*op.golden);
+  if (op.verdict == Verdict::extra) return !unfinished.excuses_golden(*op.actual);
+  return is_difference(op.verdict);
+}
+
+OperatorComparison as_measured(OperatorComparison op) {
+  if (!op.as_measured) return op;
+  const Verdict settled = std::exchange(op.verdict, *std::exchange(op.as_measured, std::nullopt));
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  for (SlotComparison& slot : op.slots)
+    if (slot.verdict == settled)
+      slot.verdict = !is_paired || side_of(slot) == model::Side::output ? op.verdict : Verdict::input_differs;
+  if (!is_paired) op.left_out.clear();
+  return op;
+}
+
+bool Ledger::add(const OperatorComparison& op, std::size_t place) {
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  paired_count_ += is_paired;
+  if (last_step_ != op.run().step) {
+    unpaired_ = {};
+    single_.reset();
+  }
+  const bool is_bad_here = is_bad(op, unfinished_);
+  if (is_bad_here && !is_paired) singles_.push_back(place);
+  if (is_bad_here && is_paired && !has_other_pairs_) {
+    auto inputs = handed_on(op);
+    has_other_pairs_ = !inputs || open_pairs_.size() == kMostOpen;
+    if (!has_other_pairs_) open_pairs_.push_back({place, std::move(*inputs)});
+  }
+  if (op.other_rank) fed_rank_ = op.run().rank;
+  const bool is_handed_on = fed_rank_ == op.run().rank && op.verdict == Verdict::inherited;
+  const Accusation mine{.rule = {},
+                        .op = {},
+                        .place = place,
+                        .before = is_paired ? unpaired_ : UnpairedOperators(),
+                        .is_handed_on = is_handed_on};
+  const auto note = [&](std::optional<Accusation>& first) {
+    const std::pair urgency_of_mine(!has_bad_output(op.verdict) || is_handed_on, op.run().step);
+    if (first && urgency_of_mine >= urgency(*first)) return false;
+    first = mine;
+    first->op = op;
+    return true;
+  };
+  const bool is_most_urgent = is_bad_here && note(all_);
+  const bool is_first_paired = is_bad_here && is_paired && note(paired_);
+  // What only one run has may explain that differences grow.
+  if (by_gains_ && single_ && is_paired && op.cause.empty()) {
+    if (is_most_urgent) all_->single = std::make_shared<const Accusation>(*single_);
+    if (is_first_paired) paired_->single = std::make_shared<const Accusation>(*single_);
+  }
+  last_step_ = op.run().step;
+  if (is_paired) {
+    unpaired_ = {};
+    single_.reset();
+  } else if (op.verdict != Verdict::skipped) {
+    ++(op.golden != nullptr ? unpaired_.only_golden : unpaired_.only_actual);
+    if (by_gains_ && is_bad_here && !single_ && has_recorded_output(op))
+      single_ = Accusation{.rule = {}, .op = op, .place = place};
+  }
+  return is_most_urgent || is_first_paired;
+}
+
+std::span<const std::size_t> Ledger::open_singles() const {
+  const bool is_settled = paired_count_ == 0 || (all_ && has_bad_output(all_->op.verdict));
+  return is_settled ? std::span<const std::size_t>() : singles_;
+}
+
+std::span<const OpenPair> Ledger::open_pairs() const {
+  return has_other_pairs_ ? std::span<const OpenPair>() : open_pairs_;
+}
+
+void Ledger::settle_singles(std::string_view rule, std::span<const std::size_t> lacking,
+                            std::optional<Accusation> first) {
+  is_settled_ = true;
+  settled_by_ = rule;
+  lacking_ = {lacking.begin(), lacking.end()};
+  if (!singles_.empty() && lacking_.contains(singles_.front())) return;  // that is bad already
+  all_ = paired_;
+  if (first && (!all_ || urgency(*first) < urgency(*all_))) all_ = std::move(first);
+}
+
+void Ledger::excuse_all(std::string_view rule) {
+  is_settled_ = true;
+  settled_by_ = rule;
+  pairs_are_excused_ = true;
+  all_ = paired_ = std::nullopt;
+}
+
+void Ledger::revise(OperatorComparison& op, std::size_t place) const {
+  if (settled_by_.empty()) return;
+  const bool is_single = op.golden == nullptr || op.actual == nullptr;
+  const bool is_excused =
+      is_single ? std::ranges::binary_search(singles_, place) && !lacking_.contains(place)
+                : pairs_are_excused_ && std::ranges::binary_search(open_pairs_, place, {}, &OpenPair::place);
+  if (!is_excused) return;
+  op.as_measured = op.verdict;
+  op.rule = settled_by_;
+  op.verdict = is_single ? Verdict::skipped : Verdict::rounding;
+  if (is_single) op.left_out = "the other run has its results, or nothing reads them";
+  for (SlotComparison& slot : op.slots) {
+    if (!is_single && !is_difference(slot.verdict)) continue;
+    slot.verdict = op.verdict;
+    slot.rule = settled_by_;
+    if (is_single) slot.reason = op.left_out;
+  }
+}
+
+void Ledger::explain_first_bad(std::string_view rule, std::string cause) {
+  if (const Accusation* standing = first_bad(); standing != nullptr) {
+    OperatorComparison& op = accusations_[static_cast<std::size_t>(standing - accusations_.data())].op;
+    op.cause = std::move(cause);
+    op.rule = rule;
+  }
+}
+
+void Ledger::set_view_before(std::string view) {
+  if (const Accusation* standing = first_bad(); standing != nullptr)
+    accusations_[static_cast<std::size_t>(standing - accusations_.data())].view = std::move(view);
+}
+
+void Ledger::count(const OperatorComparison& op) {
+  Coverage& coverage = counts_.coverage;
+  if (op.golden != nullptr) ++coverage.golden_operators;
+  if (op.actual != nullptr) ++coverage.actual_operators;
+  if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
+  ++counts_.verdicts[static_cast<std::size_t>(op.verdict)];
+  measured_difference_ |= is_difference(op.verdict);
+  open_question_ |= op.verdict == Verdict::unreadable;
+  if (!rank_) rank_ = op.run().rank;
+  counts_.has_ranks |= *rank_ != op.run().rank;
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.verdict == Verdict::skipped) {
+      ++coverage.skipped_slots;
+      continue;
+    }
+    if (slot.golden != nullptr) ++coverage.golden_slots;
+    if (!slot.metrics &&
+        !(slot.from_statistics && (slot.verdict == Verdict::match || is_difference(slot.verdict))))
+      continue;
+    ++coverage.compared_slots;
+    coverage.compared_bytes += slot.bytes;
+  }
+}
+
+void Ledger::conclude(Comparison& comparison) && {
+  comparison.has_ranks = counts_.has_ranks;
+  comparison.verdicts = counts_.verdicts;
+  comparison.coverage = counts_.coverage;
+  std::ranges::move(notes_, std::back_inserter(comparison.notes));
+  if (const Accusation* first = first_bad(); first != nullptr) {
+    comparison.first_bad = first->op;
+    comparison.before_first_bad = first->before;
+    comparison.view_before_first_bad = first->view;
+  }
+  comparison.accusations = std::move(accusations_);
+  if (comparison.coverage.compared_slots == 0 && !measured_difference_)
+    comparison.outcome = Answer::nothing_compared;
+  else if (comparison.first_bad)
+    comparison.outcome = Answer::differs;
+  else
+    comparison.outcome = open_question_ || !comparison.incomplete.empty() ? Answer::incomplete : Answer::same;
+}
+
+}  // namespace opdump::compare

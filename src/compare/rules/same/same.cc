@@ -1,0 +1,139 @@
+#include "compare/rules/same/same.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/text/text.h"
+#include "compare/measure/measure.h"
+#include "compare/rules/accuse/one_sided.h"
+#include "compare/rules/evidence.h"
+#include "compare/rules/gains/singles.h"
+#include "compare/rules/same/equivalence.h"
+
+namespace opdump::compare {
+namespace {
+
+void note_singles(Ledger& ledger, std::string_view rule, std::size_t count) {
+  if (count > 0)
+    ledger.note(rule, counted(count, "operator") + (count == 1 ? " is" : " are") +
+                          " in one run only, and the other run has the results, or nothing reads them: no "
+                          "difference");
+}
+
+// Operators that hand on a difference are none if the runs only compute the same in other ways.
+class OtherWay : public RuleState {
+ public:
+  OtherWay(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
+
+  void settle(Ledger& ledger) override {
+    const auto open = ledger.open_pairs();
+    if (open.empty() || !ledger.is_open()) return;
+    const auto singles = ledger.singles();
+    if (!find_unexplained(*study_.golden, *study_.actual, study_.pairs, singles, open, ledger.noise())
+             .empty())
+      return;
+    note_singles(ledger, rule_.name, singles.size());
+    ledger.note(rule_.name, counted(open.size(), "operator") + (open.size() == 1 ? " reads" : " read") +
+                                " other tensors in each run, and what follows agrees: no difference");
+    ledger.excuse_all(rule_.name);
+  }
+
+ private:
+  const Rule& rule_;
+  const Study& study_;
+};
+
+// Operators that only one run has are no difference if the other run has what they make.
+class SettlesSingles : public RuleState {
+ public:
+  SettlesSingles(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
+
+  void settle(Ledger& ledger) override {
+    const auto singles = ledger.open_singles();
+    if (singles.empty() || !ledger.is_open()) return;
+    const std::vector<std::size_t> lacking = find_lacking_singles(singles, ledger);
+    note_singles(ledger, rule_.name, singles.size() - lacking.size());
+    std::optional<Accusation> first;
+    if (!lacking.empty() && lacking.front() != singles.front()) first = judge(lacking.front());
+    ledger.settle_singles(rule_.name, lacking, std::move(first));
+  }
+
+ protected:
+  virtual std::vector<std::size_t> find_lacking_singles(std::span<const std::size_t> singles,
+                                                        const Ledger& ledger) const = 0;
+  const Study& study() const { return study_; }
+
+ private:
+  Accusation judge(std::size_t place) const {
+    Accusation single{
+        .rule = rule_.name,
+        .op = make_operator(study_.pairs[place], *study_.golden, *study_.actual, study_.relation),
+        .place = place};
+    for (SlotComparison& slot : single.op.slots) measure_slot(slot, *study_.options, 1);
+    judge_by_evidence(single.op);
+    return single;
+  }
+
+  const Rule& rule_;
+  const Study& study_;
+};
+
+class ResultsElsewhere : public SettlesSingles {
+ public:
+  using SettlesSingles::SettlesSingles;
+
+ private:
+  std::vector<std::size_t> find_lacking_singles(std::span<const std::size_t> singles,
+                                                const Ledger& ledger) const override {
+    return find_unexplained(*study().golden, *study().actual, study().pairs, singles, {}, ledger.noise());
+  }
+};
+
+// The same where nobody knows who reads what they make.
+class LackingStatistics : public SettlesSingles {
+ public:
+  using SettlesSingles::SettlesSingles;
+
+ private:
+  std::vector<std::size_t> find_lacking_singles(std::span<const std::size_t> singles,
+                                                const Ledger& ledger) const override {
+    const dump::Runs &golden = study().golden->runs(), &actual = study().actual->runs();
+    if (const auto backward = find_one_sided_backward(golden, actual, study().pairs)) return {*backward};
+    const auto last = find_last_singles(golden, actual, study().pairs, singles);
+    if (last.empty()) return last;
+    const auto unexplained =
+        find_unexplained(*study().golden, *study().actual, study().pairs, last, {}, ledger.noise());
+    return find_lacking(golden, actual, study().pairs, unexplained, ledger.noise(), ledger.uncertain());
+  }
+};
+
+}  // namespace
+
+const Rule kOtherWay{
+    .name = "other-way",
+    .sentence =
+        "operators that hand on a difference are none if the two runs only compute the same in "
+        "another order or by other operators, and what follows agrees",
+    .stage = Stage::same_otherwise,
+    .applies =
+        [](const Study& study) {
+          return study.has_dumps() && study.relation.sharded == nullptr && !study.by_gains;
+        },
+    .begin = begin_state<OtherWay>};
+const Rule kResultsElsewhere{
+    .name = "results-elsewhere",
+    .sentence =
+        "an operator that only one run has is no difference if the other run has its "
+        "results, or nothing reads them",
+    .stage = Stage::same_otherwise,
+    .applies = [](const Study& study) { return study.has_dumps() && !study.by_gains; },
+    .begin = begin_state<ResultsElsewhere>};
+const Rule kLackingStatistics{
+    .name = "lacking-statistics",
+    .sentence = "the same by statistics, where the dumps lack what operators read",
+    .stage = Stage::same_otherwise,
+    .applies = [](const Study& study) { return study.has_dumps() && study.by_gains; },
+    .begin = begin_state<LackingStatistics>};
+
+}  // namespace opdump::compare
