@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,6 +29,13 @@ inline std::vector<std::string> texts_of(const std::vector<Note>& notes) {
   std::vector<std::string> texts;
   for (const Note& note : notes) texts.push_back(note.text);
   return texts;
+}
+
+// Rows and summary say the same.
+inline void expect_counts(const std::vector<OperatorComparison>& rows, const Comparison& comparison) {
+  std::array<std::uint64_t, std::size(kVerdictNames)> verdicts{};
+  for (const OperatorComparison& row : rows) ++verdicts[static_cast<std::size_t>(row.verdict)];
+  EXPECT_EQ(verdicts, comparison.verdicts);
 }
 
 // A dump written by hand: the bytes that the reader has to understand, not those that our writer makes.
@@ -164,6 +172,7 @@ class CompareTest : public ::testing::Test {
     auto comparison = compare_dumps(dumps_[0], dumps_[1], taking);
     EXPECT_TRUE(comparison);
     comparison_ = std::move(*comparison);
+    expect_counts(operators_, comparison_);
     return comparison_;
   }
 

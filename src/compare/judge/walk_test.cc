@@ -206,6 +206,20 @@ TEST(Walk, RoundingThatGrowsIsNoDifference) {
   EXPECT_EQ(outcome(1e-3, 1e-3, 1e-3).outcome, Answer::differs);  // too much for rounding
 }
 
+TEST(Walk, RoundingOfOneRankExcusesNoOther) {
+  Fixture f;
+  const auto outcome = [&](std::uint32_t rank_of_noise) {
+    std::vector<OperatorComparison> operators = {f.make(".>.", 0, 0), f.make(".>.", 0, rank_of_noise),
+                                                 f.make("x>x", 0, 1)};
+    set_distance(operators[1].slots[1], 1e-7);
+    set_distance(operators[2].slots[0], 1e-6);
+    set_distance(operators[2].slots[1], 2e-6);
+    return f.judge(std::move(operators)).outcome;
+  };
+  EXPECT_EQ(outcome(1), Answer::same);
+  EXPECT_EQ(outcome(0), Answer::differs);  // a weight of rank 1
+}
+
 TEST(Walk, WhatHardlyExceedsItsInputsIsPassedOn) {
   Fixture f;
   const auto outcome = [&](double input, double output) {

@@ -130,8 +130,12 @@ class EquivalenceTest : public ::testing::Test {
   std::string first_bad() {
     auto golden = dump::DumpSet::open(golden_->root()), actual = dump::DumpSet::open(actual_->root());
     EXPECT_TRUE(golden && actual);
-    auto comparison = compare_dumps(*golden, *actual, {});
+    std::vector<OperatorComparison> rows;
+    CompareOptions options;
+    options.take = [&](const OperatorComparison& op) { rows.push_back(op); };
+    auto comparison = compare_dumps(*golden, *actual, options);
     EXPECT_TRUE(comparison);
+    expect_counts(rows, *comparison);
     notes_ = texts_of(comparison->notes);
     EXPECT_EQ(comparison->outcome, comparison->first_bad ? Answer::differs : Answer::same);
     return comparison->first_bad ? comparison->first_bad->run().name : "";
