@@ -594,6 +594,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/ls.cc
   cli/ls_nan.cc
   cli/ls_tree.cc
+  cli/ls_wiring.cc
   cli/compare/make_result.cc
   cli/record/model_inputs.cc
   cli/record/golden_data.cc
