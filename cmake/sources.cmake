@@ -284,6 +284,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/graph/footprint.cc
   capture/graph/graph_recorder.cc
   capture/graph/step_graphs.cc
+  capture/graph/wiring_recorder.cc
   capture/jobs/job.cc
   capture/jobs/pipeline.cc
   capture/jobs/reuse_table.cc
@@ -306,6 +307,7 @@ set(OPDUMP_TESTS_capture
   capture/graph/footprint_test.cc
   capture/graph/graph_recorder_test.cc
   capture/graph/step_graphs_test.cc
+  capture/graph/wiring_recorder_test.cc
   capture/jobs/container_job_test.cc
   capture/jobs/pipeline_test.cc
   capture/jobs/reuse_table_test.cc
@@ -608,6 +610,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/ls.cc
   cli/ls_nan.cc
   cli/ls_tree.cc
+  cli/ls_wiring.cc
   cli/compare/make_result.cc
   cli/record/model_inputs.cc
   cli/record/golden_data.cc

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ++lines;
     return opdump::ok();
   };
-  const auto damaged = decode_operator_log(text, {count, count, count, count});
+  const auto damaged = decode_operator_log(text, {count, count, count, count, count});
   if (!damaged || lines + *damaged > size) std::abort();
   if (const auto name = parse_file_name(text)) {
     const auto again = parse_file_name(format_file_name(*name));

@@ -19,6 +19,14 @@ void Blocks::name(const void* base, const char* name, opdump_role role) {
   block.role = role;
 }
 
+void Blocks::note_write(const void* base) {
+  Shard& s = shard(base);
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  Block& block = s.blocks[base];
+  if (block.number == 0) block.number = ++last_number_;
+  ++block.version;
+}
+
 void Blocks::forget(const void* base) {
   if (!is_active_.load(std::memory_order_relaxed)) return;
   Shard& s = shard(base);

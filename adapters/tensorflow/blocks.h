@@ -14,6 +14,7 @@ namespace opdump::tensorflow_adapter {
 
 struct Block {
   std::uint64_t number = 0;
+  std::uint64_t version = 1;   // of what it holds
   const char* name = nullptr;  // of what it holds, if the program has one for it
   opdump_role role = OPDUMP_INPUT;
 };
@@ -24,6 +25,8 @@ class Blocks {
   Block find(const void* base);
   // `name` lives as long as the process.
   void name(const void* base, const char* name, opdump_role role);
+  // An operator has written to the block that begins at `base`.
+  void note_write(const void* base);
   // The block was allocated or released.
   void forget(const void* base);
   // Between steps that are not recorded nothing is noted.

@@ -39,11 +39,26 @@ bool is_variable(tf::OpKernelContext& context, int input) {
 
 // Adds the value of the variable that the input refers to.
 void add_variable(tf::OpKernelContext& context, int input, std::size_t index, std::uint32_t format,
-                  Operands& to) {
+                  bool is_written, Operands& to) {
   tf::core::RefCountPtr<tf::Var> variable;
   if (!tf::LookupResource(&context, tf::HandleFromInput(&context, input), &variable).ok()) return;
   const tf::tf_shared_lock lock(*variable->mu());
-  to.add(*variable->tensor(), index, format);
+  if (is_written)
+    to.add_written(*variable->tensor(), index, format);
+  else
+    to.add(*variable->tensor(), index, format);
+}
+
+// Whether `output` is a part of an input's memory, as of a split along the first axis: only outputs as large
+// as the input can have been written there.
+bool is_part_of_input(const tf::Tensor& output, tf::OpKernelContext& context) {
+  const void* const base = base_of(output);
+  for (int i = 0; base && i < context.num_inputs(); ++i) {
+    if (!context.has_input(i) || context.input_is_ref(i)) continue;
+    const tf::Tensor& input = context.input(i);
+    if (base_of(input) == base && input.TotalBytes() != output.TotalBytes()) return true;
+  }
+  return false;
 }
 
 const char* name_of_variable(tf::OpKernel& kernel, tf::OpKernelContext& context) {
@@ -184,7 +199,7 @@ Execution Observer::begin(tf::OpKernel& kernel, tf::OpKernelContext& context) {
   for (int i = 0; i < context.num_inputs(); ++i) {
     if (!context.has_input(i)) continue;
     if (is_variable(context, i)) {
-      if (execution.kind == Kind::updating) add_variable(context, i, i, layouts.input(i), inputs);
+      if (execution.kind == Kind::updating) add_variable(context, i, i, layouts.input(i), false, inputs);
     } else if (context.input_is_ref(i)) {
       inputs.add(context.mutable_input(i, /*lock_held=*/false), i, layouts.input(i));
     } else {
@@ -225,12 +240,17 @@ void Observer::end(const Execution& execution, tf::OpKernel& kernel, tf::OpKerne
   const Layouts layouts(type, kernel.def(), names_.phase_of(type, kernel.name()));
   std::size_t index = 0;
   for (int i = 0; i < context.num_outputs() && !failed; ++i, ++index)
-    if (const tf::Tensor* const output = context.mutable_output(i))
-      outputs.add(*output, index, layouts.output(index),
-                  execution.kind == Kind::view && !dumps_views_ ? "view" : nullptr);
+    if (const tf::Tensor* const output = context.mutable_output(i)) {
+      if (execution.kind == Kind::view)
+        outputs.add(*output, index, layouts.output(index), dumps_views_ ? nullptr : "view");
+      else if (is_part_of_input(*output, context))
+        outputs.add(*output, index, layouts.output(index));
+      else
+        outputs.add_written(*output, index, layouts.output(index));
+    }
   if (execution.kind == Kind::updating && !failed)
     for (int i = 0; i < context.num_inputs(); ++i)
-      if (is_variable(context, i)) add_variable(context, i, index++, layouts.input(i), outputs);
+      if (is_variable(context, i)) add_variable(context, i, index++, layouts.input(i), true, outputs);
   opdump_end(session_, execution.call, outputs.data(), outputs.size(), failed);
 }
 

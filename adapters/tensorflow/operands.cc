@@ -103,11 +103,17 @@ void Operands::add(const tf::Tensor& tensor, std::size_t index, std::uint32_t fo
       const Block block = blocks().find(base);
       operand.block = block.number;
       operand.block_offset = static_cast<const char*>(operand.data) - static_cast<const char*>(base);
+      operand.version = block.version;
       operand.name = block.name;
       operand.role = block.role;
     }
   }
   operands_.push_back(operand);
+}
+
+void Operands::add_written(const tf::Tensor& tensor, std::size_t index, std::uint32_t format) {
+  if (const void* const base = base_of(tensor)) blocks().note_write(base);
+  add(tensor, index, format);
 }
 
 }  // namespace opdump::tensorflow_adapter

@@ -37,6 +37,12 @@ bool may_have_record(c10::StorageImpl* storage) {
   return c10::intrusive_ptr<c10::StorageImpl>::unsafe_reclaim_from_nonowning(storage).weak_use_count() > 1;
 }
 
+// The program writes to it with operators only, as far as can be seen.
+bool is_of_device(const c10::StorageImpl* storage) {
+  const c10::Device device = storage->device();
+  return !device.is_cpu() && device.type() != c10::DeviceType::Meta;
+}
+
 // Tensor.numpy() makes its storage fixed-size.
 bool only_torch_writes(const c10::StorageImpl* storage) { return storage->resizable(); }
 
@@ -75,6 +81,7 @@ Contents::Content Contents::find(c10::StorageImpl* storage) {
     // That can change: a tensor becomes a numpy array.
     const bool is_known = only_torch_writes(storage) && block->writers == 0 && unknown_writers_ == 0;
     return {.number = is_known ? block->number : 0,
+            .version = is_known ? block->number : 0,
             .uninitialised = is_known && block->uninitialised,
             .name = block->name,
             .is_weight = block->is_weight,
@@ -85,8 +92,16 @@ Contents::Content Contents::find(c10::StorageImpl* storage) {
   if (foreign.block == 0 || foreign.data != storage->data_ptr().get()) {
     foreign.block = next_number();
     foreign.data = storage->data_ptr().get();
+    foreign.epoch = 0;
   }
-  return {.name = foreign.name, .is_weight = foreign.is_weight, .block = foreign.block};
+  if (foreign.epoch != epoch_) {
+    foreign.epoch = epoch_;
+    foreign.version = next_number();
+  }
+  return {.version = is_of_device(storage) && unknown_writers_ == 0 ? foreign.version : 0,
+          .name = foreign.name,
+          .is_weight = foreign.is_weight,
+          .block = foreign.block};
 }
 
 void Contents::name(c10::StorageImpl* storage, const char* name, bool is_weight) {
@@ -105,6 +120,8 @@ void Contents::changed(c10::StorageImpl* storage, bool uninitialised) {
   if (Block* block = block_of(storage)) {
     block->number = next_number();
     block->uninitialised = uninitialised;
+  } else if (const auto foreign = storages_.find(storage); foreign != storages_.end()) {
+    foreign->second.version = next_number();
   }
 }
 

@@ -39,6 +39,7 @@ class Contents {
 
   struct Content {
     std::uint64_t number = 0;    // 0: unknown, not to be borrowed
+    std::uint64_t version = 0;   // changes with each write; also of a device's memory; 0: unknown
     bool uninitialised = false;  // see Block
     const char* name = nullptr;  // of the weight or input it holds; lives for ever
     bool is_weight = false;
@@ -75,6 +76,7 @@ class Contents {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // holds the address, not the memory
     const void* data = nullptr;
     std::uint64_t block = 0;
+    std::uint64_t epoch = 0, version = 0;  // of a device's memory
     const char* name = nullptr;
     bool is_weight = false;
   };

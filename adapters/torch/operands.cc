@@ -146,6 +146,12 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
   operand.strides = host->strides().data();
   Block* owner = add_content(tensor, storage, operand);
   const bool is_parameter = undumped == kView && !obstacle && operand.name && tensor.device().is_cpu();
+  // A copy, or what was computed, may lie in another way than the memory that the number is of. What is
+  // captured is written to by replays, which nobody sees.
+  const bool is_alike = !is_computed && host->strides() == tensor.strides();
+  if (!is_alike ||
+      (!tensor.device().is_cpu() && (is_sent ? operand.undumped != nullptr : is_captured(tensor.device()))))
+    operand.version = 0;
   if (operand.undumped && !is_parameter) return;
   if (!operand.statistics) operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
   if (is_sent || is_computed)
@@ -158,6 +164,7 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
 Block* Operands::add_content(const at::Tensor& tensor, c10::StorageImpl* storage, opdump_tensor& operand) {
   const Contents::Content content = contents_.find(storage);
   operand.content = content.number;
+  operand.version = content.version;
   operand.name = content.name;
   operand.role = content.is_weight                                   ? OPDUMP_WEIGHT
                  : tensor.unsafeGetTensorImpl()->is_wrapped_number() ? OPDUMP_CONSTANT

@@ -254,6 +254,9 @@ typedef struct opdump_tensor {
    * this order; the others may be anything. `data` is not read and may be NULL. If `is_late` is not 0, these
    * numbers are on their way, not the data. Ignored if opdump_device_statistics() is 0. */
   const double* statistics;
+  /* Not 0: a number that `block` has until something writes to it, and another one after each write. With it
+   * the recorder knows who made the elements. 0: `content` says it. */
+  uint64_t version;
 } opdump_tensor;
 
 /* An argument of an operator, also a tensor, in the order of the operator's schema. Names and texts are

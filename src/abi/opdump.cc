@@ -144,6 +144,7 @@ constexpr std::size_t kSecondTensorSize = offsetof(opdump_tensor, original_rank)
 constexpr std::size_t kThirdTensorSize = offsetof(opdump_tensor, block);
 constexpr std::size_t kFourthTensorSize = offsetof(opdump_tensor, is_late);
 constexpr std::size_t kFifthTensorSize = offsetof(opdump_tensor, statistics);
+constexpr std::size_t kSixthTensorSize = offsetof(opdump_tensor, version);
 constexpr std::size_t kFirstGraphInfoSize = offsetof(opdump_graph_info, outputs);
 constexpr std::size_t kFirstOpInfoSize = offsetof(opdump_op_info, task);
 
@@ -277,8 +278,9 @@ void fill(capture::Operand& operand, capture::Session& session, const opdump_ten
     operand.is_late = true;
     if (!session.can_wait_for(operand) && operand.undumped.empty()) operand.undumped = "nobody waits for it";
   }
-  if (tensor.size >= sizeof(opdump_tensor) && !session.device_statistics().empty())
+  if (tensor.size >= kSixthTensorSize && !session.device_statistics().empty())
     operand.statistics = tensor.statistics;
+  if (tensor.size >= sizeof(opdump_tensor)) operand.version = tensor.version;
   if (tensor.rank > 0 && !tensor.shape) {
     if (operand.undumped.empty()) operand.undumped = "no shape";
     return;

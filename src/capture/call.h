@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "capture/graph/graph_recorder.h"
+#include "capture/graph/wiring_recorder.h"
 #include "capture/jobs/job.h"
 #include "capture/operand.h"
 #include "capture/operator_table.h"
@@ -39,6 +40,7 @@ struct Call {
   // Inputs without data, of a call that may turn out not to be wanted.
   std::vector<std::pair<Operand, std::string>> undumped;
 
+  WiringCall wiring;
   std::vector<GraphTensor> inputs;  // until they are in the graph, with the outputs
   bool is_first = false;            // of its operator: the graph wants its detail
   bool is_noted = false;            // in the graph, before its outputs are there

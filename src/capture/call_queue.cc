@@ -30,6 +30,7 @@ void CallQueue::put_back(Call* raw) {
   call->slots.clear();
   call->undumped.clear();
   call->inputs.clear();
+  call->wiring.clear();
   call->arguments.clear();
   call->is_noted = false;
   call->overflowed.reset();

@@ -23,6 +23,7 @@ struct Operand {
   model::Shape original_shape;  // see dump::SlotAddress
   std::uint64_t block = 0;      // and where in it: see opdump_tensor; 0: unknown
   std::int64_t block_offset = 0;
+  std::uint64_t version = 0;           // of what the block has; 0: `content` says it
   bool is_late = false;                // Lender::wait() before anybody reads the data
   const double* statistics = nullptr;  // instead of the data: see opdump_tensor
 };

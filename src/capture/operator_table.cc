@@ -134,6 +134,14 @@ void OperatorTable::log_layout(const DefinedOperator& op, std::int64_t step, dum
   log_dirty_ = true;
 }
 
+void OperatorTable::log_wiring(const DefinedOperator& op, std::int64_t step, dump::Wiring wiring) {
+  if (state_.stopped) return;
+  const dump::LoggedWiring logged{op.op.name, op.op.graph_id, step, std::move(wiring)};
+  const std::lock_guard lock(mutex_);
+  log_writer_.add(logged);
+  log_dirty_ = true;
+}
+
 Result<> OperatorTable::flush_log() {
   const std::lock_guard lock(mutex_);
   return std::exchange(log_dirty_, false) ? log_writer_.flush() : ok();

@@ -38,6 +38,10 @@ struct alignas(64) DefinedOperator {
   mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the table's lock
   // The hash of the parts of tensors that were logged last.
   mutable std::atomic<std::uint64_t> last_layout{0};
+  // Guarded by the lock of the WiringRecorder: the last step in which it ran, and the hash of who made what
+  // it read.
+  mutable std::int64_t wiring_step = INT64_MIN;
+  mutable std::uint64_t last_wiring = 0;
   dump::LoggedOperator op;
 };
 
@@ -77,6 +81,8 @@ class OperatorTable {
   void log_call(const DefinedOperator& op, std::int64_t step, dump::CallForm form);
   // Logs which parts of tensors it has from this step on.
   void log_layout(const DefinedOperator& op, std::int64_t step, dump::CallLayout layout);
+  // Logs who made what it reads from this step on.
+  void log_wiring(const DefinedOperator& op, std::int64_t step, dump::Wiring wiring);
   Result<> flush_log();
 
   bool is_empty() const;

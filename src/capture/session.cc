@@ -83,6 +83,7 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, RecordingStart sta
                                                                .lender = options_.lender(),
                                                                .report_unseen = report},
                                            rules_, state_, operators_);
+  if (options_.keeps_files()) wiring_ = std::make_unique<WiringRecorder>();
   if (graph_directories_) define_graph(model::kAnyGraph, plan_.net_name, "");
   recorder_ =
       std::make_unique<CallRecorder>(plan_,
@@ -181,9 +182,17 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   CallPointer call = writer_.calls().make();
   call->op = op;
   set_place(*call);
+  if (wiring_) note_makers(*call, inputs);
   if (graphs_) graphs_->begin(*call, inputs);
   recorder_->begin(*call, inputs);
   return call.release();
+}
+
+void Session::note_makers(Call& call, std::span<const Operand> inputs) {
+  call.wiring.op = call.op;
+  call.wiring.step = call.step;
+  if (auto wiring = wiring_->begin(call.wiring, inputs))
+    operators_.log_wiring(*call.op, call.step, std::move(*wiring));
 }
 
 // The step and the graph that its files go to until it ends, both of one moment: another thread may end it.
@@ -225,12 +234,14 @@ void Session::set_layout(const DefinedOperator& op, dump::CallLayout layout) {
 }
 
 void Session::returned(Call& call, std::span<const Operand> outputs) {
+  call.wiring.has_returned = true;
   if (graphs_) graphs_->returned(call, outputs);
 }
 
 void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   CallPointer call = writer_.calls().adopt(raw);
   if (!call) return;
+  if (wiring_ && !failed) wiring_->end(call->wiring, outputs);
   if (graphs_ && !failed) graphs_->end(*call, outputs);
   recorder_->end(std::move(call), outputs, failed);
 }

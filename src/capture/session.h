@@ -1,18 +1,21 @@
-// One recording. A session routes what the engine reports to four parts, and keeps the step:
+// One recording. A session routes what the engine reports to five parts, and keeps the step:
 //
 //   OperatorTable     which operators there are, and which of them are recorded
 //   CallRecorder      what is recorded of a call: tensors, as jobs of the Pipeline
 //   StepGraphs        what is drawn into the graph: operators, edges, parameters. Null if nobody wants graphs
+//   WiringRecorder    who made what a call reads. Null if there is no log
 //   RecordingWriter   what is written: rows and links in order of execution, graphs, the status
 //
 // How a call travels through them:
 //
 //   define            OperatorTable: a new operator is selected or not, and logged
 //   wants             no lock: two flags
-//   begin             StepGraphs logs the inputs; CallRecorder makes jobs of them           '.
+//   begin             WiringRecorder knows who made the inputs, StepGraphs logs them,        '.
+//                     CallRecorder makes jobs of them                                        |
 //   before_write      CallRecorder: jobs that read the memory are done or copied first       | one Call
 //   returned          StepGraphs logs the outputs, if the operator returns before they exist | travels
-//   end               StepGraphs logs the outputs; CallRecorder makes jobs of them           | through all
+//   end               WiringRecorder notes the outputs, StepGraphs logs them, CallRecorder   | through all
+//                     makes jobs of them                                                     |
 //                     and queues the call, whose jobs may still be running                  .'
 //   a worker of the Pipeline, or flush(), calls RecordingWriter: calls that are done, in order, become rows
 //                     and links
@@ -21,8 +24,9 @@
 // Locks. Two are turns, held while other things happen: step_mutex_ here (who ends a step), then the writing
 // turn of RecordingWriter (who writes rows). They are acquired in this order. All others guard data of one
 // class for a moment and are leaves: no thread holds two of them. They are those of OperatorTable,
-// StepGraphs, GraphRecorder, CallQueue, ReuseTable, Pipeline, Watcher, and of the status in RecordingWriter.
-// The parts call each other downwards only: CallRecorder -> RecordingWriter -> OperatorTable <- StepGraphs.
+// StepGraphs, GraphRecorder, WiringRecorder, CallQueue, ReuseTable, Pipeline, Watcher, and of the status in
+// RecordingWriter. The parts call each other downwards only: CallRecorder -> RecordingWriter -> OperatorTable
+// <- StepGraphs.
 #pragma once
 
 #include <atomic>
@@ -40,6 +44,7 @@
 #include "base/result.h"
 #include "capture/call_recorder.h"
 #include "capture/graph/step_graphs.h"
+#include "capture/graph/wiring_recorder.h"
 #include "capture/operand.h"
 #include "capture/operator_table.h"
 #include "capture/recording_rules.h"
@@ -132,6 +137,7 @@ class Session {
   Session(plan::DumpPlan plan, SessionOptions options, RecordingStart start,
           std::optional<dump::GeGraphSettings> ge_graphs);
   void set_place(Call& call) const;
+  void note_makers(Call& call, std::span<const Operand> inputs);
   void end_step();
   void check_room();
   void record_parameter(const Parameter& parameter, std::int64_t graph_id);
@@ -154,6 +160,7 @@ class Session {
   OperatorTable operators_;
   RecordingWriter writer_;
   std::unique_ptr<StepGraphs> graphs_;      // null: the engine reports no graph, or nobody wants it
+  std::unique_ptr<WiringRecorder> wiring_;  // null: nothing is logged
   std::unique_ptr<CallRecorder> recorder_;  // last: its threads use the rest
 };
 

@@ -15,6 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/ls_nan.h"
 #include "cli/ls_tree.h"
+#include "cli/ls_wiring.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
 #include "cli/verb.h"
@@ -29,7 +30,7 @@ using dump::OperatorRun;
 struct LsArguments {
   std::string path;
   RunFilter filter;
-  bool json = false, tree = false, flat = false, nan = false;
+  bool json = false, tree = false, flat = false, nan = false, wiring = false;
   std::optional<std::size_t> depth;
 };
 
@@ -45,6 +46,8 @@ void declare(CLI::App& app, LsArguments& arguments) {
       ->check(CLI::Range(1, 1000))
       ->excludes(flat);
   app.add_flag("--nan", arguments.nan, "Name the operator that made the first NaN or infinity");
+  app.add_flag("--wiring", arguments.wiring,
+               "Show who made what operators read, and who reads what they make");
   app.add_flag("--json", arguments.json, "Print one JSON record for each operator, then a summary");
   add_expansion_limit(app);
   app.footer(
@@ -53,6 +56,7 @@ void declare(CLI::App& app, LsArguments& arguments) {
       "  opdump ls golden --step 0 --op conv\n"
       "  opdump ls golden --sort size --limit 10\n"
       "  opdump ls golden --nan\n"
+      "  opdump ls golden --op addmm-op0 --wiring\n"
       "  opdump ls golden --json | head -1");
 }
 
@@ -143,7 +147,7 @@ void print_summary(const dump::DumpSet& dump, const Totals& totals, std::size_t 
 }
 
 // The operators of one step under a heading; slots are indented once more than operators.
-void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
+void list_text(const dump::DumpSet& dump, const Chosen& chosen, const WiringLists* wiring) {
   std::optional<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> previous;
   const std::size_t width = terminal::terminal_width();
   for (const std::uint32_t i : chosen) {
@@ -159,16 +163,21 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
       std::string name = compare::one_line(compare::slot_name(slot));
       name.resize(std::max<std::size_t>(name.size(), 9), ' ');
       terminal::print("    " + name + "  " + describe(slot, facts) + "\n");
+      if (wiring != nullptr)
+        for (const std::string& line : wiring->describe(i, slot)) terminal::print("      " + line + "\n");
     }
   }
 }
 
-void list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals) {
+void list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals,
+               const WiringLists* wiring) {
   for (const std::uint32_t i : chosen) {
     Json record = run_json(dump.runs().without_slots(i));
     record["slots"] = Json::array();
-    for (const dump::Slot& slot : dump.runs().slots(i))
+    for (const dump::Slot& slot : dump.runs().slots(i)) {
       record["slots"].push_back(slot_json(slot, slot_facts(slot)));
+      if (wiring != nullptr) wiring->add_to(record["slots"].back(), i, slot);
+    }
     terminal::print_json(json_line(record));
   }
   Json record;
@@ -221,16 +230,26 @@ Result<int> run_ls(std::span<const char* const> args) {
     if (!looked) return Error(Code::not_found, dump.path().string() + ": no selected tensor has data");
     return static_cast<int>(exit_of(dump));
   }
+  std::optional<WiringLists> wiring;
+  if (arguments.wiring) {
+    if (!dump.runs().have_wirings())
+      return Error(Code::not_found, dump.path().string() +
+                                        ": does not say who made what; another tool or an "
+                                        "older opdump recorded it");
+    wiring.emplace(dump, chosen);
+  }
+  const WiringLists* const shown = wiring ? &*wiring : nullptr;
   const Totals totals = add_up(dump, chosen);
   if (arguments.json) {
-    list_json(dump, chosen, totals);
+    list_json(dump, chosen, totals, shown);
   } else {
     print_summary(dump, totals, chosen.size());
-    const bool is_long = chosen.size() > kMostListed && !arguments.filter.limit && !arguments.flat;
+    const bool is_long =
+        chosen.size() > kMostListed && !arguments.filter.limit && !arguments.flat && !arguments.wiring;
     if (arguments.tree || arguments.depth || is_long)
       print_tree(dump, chosen, arguments.depth);
     else
-      list_text(dump, chosen);
+      list_text(dump, chosen, shown);
   }
   return static_cast<int>(exit_of(dump));
 }

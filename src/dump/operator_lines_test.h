@@ -13,6 +13,7 @@ struct OperatorLines {
   std::vector<UndumpedSlot> undumped;
   std::vector<LoggedForm> calls;
   std::vector<LoggedLayout> layouts;
+  std::vector<LoggedWiring> wirings;
 
   TakeLogLine taker() {
     return {[this](LoggedOperator op) {
@@ -29,6 +30,10 @@ struct OperatorLines {
             },
             [this](LoggedLayout layout) {
               layouts.push_back(std::move(layout));
+              return ok();
+            },
+            [this](LoggedWiring logged) {
+              wirings.push_back(std::move(logged));
               return ok();
             }};
   }

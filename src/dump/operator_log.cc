@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text/json.h"
+#include "base/text/text.h"
 #include "dump/write/tree_file.h"
 
 namespace opdump::dump {
@@ -140,6 +141,69 @@ std::optional<LoggedLayout> parse_layout(const json& object) {
   return logged;
 }
 
+// The maker is the operator under the key "maker"; `output` and `steps_before` are 0 where they are absent.
+std::optional<Wiring::Maker> parse_maker(const json& object) {
+  const auto name = object.is_object() ? find_text(object, "maker") : std::nullopt;
+  const auto number = [&](const char* key) {
+    return object.contains(key) ? find_integer<std::uint32_t>(object, key) : std::uint32_t{0};
+  };
+  const auto output = name ? number("output") : std::nullopt, steps = name ? number("steps_before") : output;
+  if (!output || !steps) return std::nullopt;
+  return Wiring::Maker{.name = *name, .output = *output, .steps_before = *steps};
+}
+
+bool parse_view(const json& object, Wiring::Input& input) {
+  const auto view = object.find("view");
+  if (view == object.end()) return true;
+  input.is_view = true;
+  if (view->is_boolean()) return view->get<bool>();
+  const auto offset = view->is_object() ? find_integer<std::int64_t>(*view, "offset") : std::nullopt;
+  auto strides = view->is_object() ? find_numbers(*view, "strides") : std::nullopt;
+  if (!offset || !strides) return false;
+  input.view = Wiring::View{*offset, std::move(*strides)};
+  return true;
+}
+
+std::optional<Wiring::Input> parse_input(const std::string& index, const json& value) {
+  const auto number = parse_uint64(index);
+  if (!number || !std::in_range<std::uint32_t>(*number) || !(value.is_null() || value.is_object()))
+    return std::nullopt;
+  Wiring::Input input{.index = static_cast<std::uint32_t>(*number), .is_outside = value.is_null()};
+  if (value.is_null()) return input;
+  if (const auto maker = value.find("maker"); maker != value.end() && maker->is_null())
+    input.is_outside = true;
+  else if (maker != value.end() && !(input.maker = parse_maker(value)))
+    return std::nullopt;
+  if (!parse_view(value, input)) return std::nullopt;
+  const auto changes = value.find("changed_by");
+  if (changes == value.end()) return input;
+  if (!changes->is_array()) return std::nullopt;
+  for (const json& change : *changes) {
+    auto maker = parse_maker(change);
+    if (!maker) return std::nullopt;
+    input.changed_by.push_back(std::move(*maker));
+  }
+  return input;
+}
+
+std::optional<LoggedWiring> parse_wiring(const json& object) {
+  const auto name = find_text(object, "name");
+  const auto graph_id = find_integer<std::int64_t>(object, "graph_id");
+  const auto step = find_integer<std::int64_t>(object, "step");
+  const auto inputs = object.find("inputs");
+  if (!name || !graph_id || !step || inputs == object.end() || !inputs->is_object()) return std::nullopt;
+  LoggedWiring logged{*name, *graph_id, *step, {}};
+  for (const auto& [index, value] : inputs->items()) {
+    auto input = parse_input(index, value);
+    if (!input) return std::nullopt;
+    logged.wiring.inputs.push_back(std::move(*input));
+  }
+  std::ranges::sort(logged.wiring.inputs, {}, &Wiring::Input::index);
+  const auto twice = std::ranges::adjacent_find(logged.wiring.inputs, {}, &Wiring::Input::index);
+  if (twice != logged.wiring.inputs.end()) return std::nullopt;
+  return logged;
+}
+
 // The value of the key "arguments", which comes last, as it is in the line: in the order of the schema.
 std::string arguments_of(std::string_view line) {
   constexpr std::string_view kKey = R"(,"arguments":)";
@@ -157,6 +221,46 @@ void append_quoted(std::string& line, std::string_view text) {
     line.append("\"").append(text).append("\"");
   else
     line += json_text(json(text));
+}
+
+void append_maker(std::string& line, const Wiring::Maker& maker) {
+  append_quoted(line += R"("maker":)", maker.name);
+  if (maker.output != 0) line.append(R"(,"output":)").append(std::to_string(maker.output));
+  if (maker.steps_before != 0) line.append(R"(,"steps_before":)").append(std::to_string(maker.steps_before));
+}
+
+void append_view(std::string& line, const std::optional<Wiring::View>& view) {
+  if (line.back() != '{') line += ',';
+  if (!view) {
+    line += R"("view":true)";
+    return;
+  }
+  line.append(R"("view":{"offset":)").append(std::to_string(view->offset)).append(R"(,"strides":[)");
+  for (std::size_t axis = 0; axis < view->strides.size(); ++axis)
+    line.append(axis == 0 ? "" : ",").append(std::to_string(view->strides[axis]));
+  line += "]}";
+}
+
+void append_input(std::string& line, const Wiring::Input& input) {
+  if (input.is_outside && input.changed_by.empty()) {
+    line += "null";
+    return;
+  }
+  line += '{';
+  if (input.maker)
+    append_maker(line, *input.maker);
+  else if (input.is_outside)
+    line += R"("maker":null)";
+  if (input.is_view) append_view(line, input.view);
+  if (!input.changed_by.empty()) {
+    line += line.back() == '{' ? R"("changed_by":[)" : R"(,"changed_by":[)";
+    for (const Wiring::Maker& maker : input.changed_by) {
+      append_maker(line += &maker == input.changed_by.data() ? "{" : ",{", maker);
+      line += '}';
+    }
+    line += ']';
+  }
+  line += '}';
 }
 
 // Appends JSON without making values of it: a random operator has a line in each step.
@@ -269,10 +373,22 @@ std::string format_log_line(const LoggedLayout& logged) {
                   {"slots", logged.layout.slots}});
 }
 
+// Made without values of JSON: each operator has such lines.
+std::string format_log_line(const LoggedWiring& logged) {
+  std::string line = R"({"graph_id":)" + std::to_string(logged.graph_id) + R"(,"inputs":{)";
+  for (const Wiring::Input& input : logged.wiring.inputs) {
+    if (&input != logged.wiring.inputs.data()) line += ',';
+    append_input(line.append("\"").append(std::to_string(input.index)).append("\":"), input);
+  }
+  append_quoted(line += R"(},"kind":"wiring","name":)", logged.operator_name);
+  return line.append(R"(,"step":)").append(std::to_string(logged.step)).append("}\n");
+}
+
 void OperatorLogWriter::add(const LoggedOperator& op) { buffer_ += format_log_line(op); }
 void OperatorLogWriter::add(const UndumpedSlot& slot) { buffer_ += format_log_line(slot); }
 void OperatorLogWriter::add(const LoggedForm& call) { buffer_ += format_log_line(call); }
 void OperatorLogWriter::add(const LoggedLayout& layout) { buffer_ += format_log_line(layout); }
+void OperatorLogWriter::add(const LoggedWiring& logged) { buffer_ += format_log_line(logged); }
 
 Result<> OperatorLogWriter::flush() {
   const std::string lines = std::exchange(buffer_, {});
@@ -291,6 +407,7 @@ LogLine decode_log_line(std::string_view line) {
     return std::move(*call);
   }
   if (auto layout = kind == "layout" ? parse_layout(object) : std::nullopt) return std::move(*layout);
+  if (auto logged = kind == "wiring" ? parse_wiring(object) : std::nullopt) return std::move(*logged);
   return {};
 }
 
@@ -309,6 +426,8 @@ Result<std::uint64_t> decode_operator_log(std::string_view text, const TakeLogLi
       if (take.call) OPDUMP_CHECK_OK(take.call(std::move(*call)));
     } else if (auto* const layout = std::get_if<LoggedLayout>(&line)) {
       if (take.layout) OPDUMP_CHECK_OK(take.layout(std::move(*layout)));
+    } else if (auto* const logged = std::get_if<LoggedWiring>(&line)) {
+      if (take.wiring) OPDUMP_CHECK_OK(take.wiring(std::move(*logged)));
     } else {
       ++damaged;
     }

@@ -4,7 +4,8 @@
 // {"kind":"slot",...} once for each slot that has no data, with the reason ("view", "uninitialised",
 // "sparse"), and {"kind":"call",...} with the function that an operator executes and its arguments: for the
 // first call, and for each whose arguments differ from the last ones; and {"kind":"layout",...} likewise with
-// the parts that a rank has of tensors that several hold. Page: docs/formats/operators.md.
+// the parts that a rank has of tensors that several hold, and {"kind":"wiring",...} with the operators that
+// made what the call reads. Page: docs/formats/operators.md.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "base/file/file.h"
 #include "base/result.h"
 #include "dump/logged_operator.h"
+#include "dump/wiring.h"
 #include "model/dtype.h"
 #include "model/graph.h"
 #include "model/shape.h"
@@ -55,6 +57,14 @@ struct LoggedLayout {
   CallLayout layout;
 };
 
+// Who made what an operator read from a step on.
+struct LoggedWiring {
+  std::string operator_name;  // full scoped name
+  std::int64_t graph_id = 0;
+  std::int64_t step = 0;
+  Wiring wiring = {};  // makers have no numbers
+};
+
 // The arguments as JSON: an object in the order of the schema. A tensor is {"tensor":1}, and if it is a
 // number of the program {"tensor":1,"constant":"4"}; an infinity or NaN {"float":"inf"}.
 std::string encode_call_arguments(std::span<const model::Argument> arguments);
@@ -68,6 +78,7 @@ std::string format_log_line(const LoggedOperator& op);
 std::string format_log_line(const UndumpedSlot& slot);
 std::string format_log_line(const LoggedForm& call);
 std::string format_log_line(const LoggedLayout& layout);
+std::string format_log_line(const LoggedWiring& logged);
 
 class OperatorLogWriter {
  public:
@@ -80,6 +91,7 @@ class OperatorLogWriter {
   void add(const UndumpedSlot& slot);
   void add(const LoggedForm& call);
   void add(const LoggedLayout& layout);
+  void add(const LoggedWiring& logged);
   Result<> flush();
 
  private:
@@ -89,7 +101,8 @@ class OperatorLogWriter {
 };
 
 // What a line without its line feed says; nothing if it is damaged.
-using LogLine = std::variant<std::monostate, LoggedOperator, UndumpedSlot, LoggedForm, LoggedLayout>;
+using LogLine =
+    std::variant<std::monostate, LoggedOperator, UndumpedSlot, LoggedForm, LoggedLayout, LoggedWiring>;
 LogLine decode_log_line(std::string_view line);
 
 // The first record of an operator counts.
@@ -98,6 +111,7 @@ struct TakeLogLine {
   std::function<Result<>(UndumpedSlot slot)> slot;
   std::function<Result<>(LoggedForm call)> call = {};        // may be empty
   std::function<Result<>(LoggedLayout layout)> layout = {};  // may be empty
+  std::function<Result<>(LoggedWiring logged)> wiring = {};  // may be empty
 };
 // Hands on the lines of a log in their order, which is that of first execution. Returns how many lines are
 // damaged, a torn last one after a kill, for example. Errors: those of `take`.

@@ -104,6 +104,50 @@ TEST(OperatorLog, LayoutsOfRanks) {
     EXPECT_EQ(*decode_operator_log(std::string(damaged) + "\n", lines.taker()), 1u) << damaged;
 }
 
+TEST(OperatorLog, MakersOfInputs) {
+  const Wiring::Maker relu{.name = "Default/re\"lu-op0"}, sgd{.name = "s", .output = 2, .steps_before = 1};
+  const LoggedWiring logged{
+      "a",
+      -1,
+      3,
+      {.inputs = {{.index = 0, .maker = relu},
+                  {.index = 1, .is_outside = true},
+                  {.index = 2, .maker = sgd, .is_view = true, .view = Wiring::View{4, {1, 8}}},
+                  {.index = 3, .maker = relu, .is_view = true, .changed_by = {sgd, relu}},
+                  {.index = 10, .is_outside = true, .changed_by = {sgd}},
+                  {.index = 11, .changed_by = {sgd}}}}};
+  const std::string line = format_log_line(logged);
+  EXPECT_EQ(line,
+            R"({"graph_id":-1,"inputs":{"0":{"maker":"Default/re\"lu-op0"},"1":null,)"
+            R"("2":{"maker":"s","output":2,"steps_before":1,"view":{"offset":4,"strides":[1,8]}},)"
+            R"("3":{"maker":"Default/re\"lu-op0","view":true,)"
+            R"("changed_by":[{"maker":"s","output":2,"steps_before":1},{"maker":"Default/re\"lu-op0"}]},)"
+            R"("10":{"maker":null,"changed_by":[{"maker":"s","output":2,"steps_before":1}]},)"
+            R"("11":{"changed_by":[{"maker":"s","output":2,"steps_before":1}]}},)"
+            R"("kind":"wiring","name":"a","step":3})"
+            "\n");
+  OperatorLines lines;
+  EXPECT_EQ(*decode_operator_log(line, lines.taker()), 0u);
+  ASSERT_EQ(lines.wirings.size(), 1u);
+  EXPECT_EQ(lines.wirings[0].operator_name, "a");
+  EXPECT_EQ(lines.wirings[0].step, 3);
+  EXPECT_EQ(lines.wirings[0].wiring, logged.wiring);
+  EXPECT_EQ(lines.wirings[0].wiring.find(10)->as(), Wiring::As::changed);
+  EXPECT_EQ(lines.wirings[0].wiring.find(9), nullptr);
+  for (const std::string_view inputs :
+       {"[]", R"({"x":null})", R"({"-1":null})", R"({"4294967296":null})", R"({"0":1})",
+        R"({"0":{"maker":1}})", R"({"0":{"maker":"a","output":-1}})",
+        R"({"0":{"maker":"a","steps_before":-1}})", R"({"0":{"maker":"a","steps_before":"1"}})",
+        R"({"0":{"maker":"a","view":false}})", R"({"0":{"maker":"a","view":{"offset":1}}})",
+        R"({"0":{"maker":"a","view":{"offset":1,"strides":[""]}}})", R"({"0":{"maker":"a","changed_by":{}}})",
+        R"({"0":{"maker":"a","changed_by":[{}]}})", R"({"0":null,"00":null})"})
+    EXPECT_EQ(*decode_operator_log(R"({"kind":"wiring","name":"a","graph_id":0,"step":0,"inputs":)" +
+                                       std::string(inputs) + "}\n",
+                                   lines.taker()),
+              1u)
+        << inputs;
+}
+
 TEST(OperatorLog, ReadsWhatItWritesAndCountsDamage) {
   const TempDirectory directory;
   const auto path = directory.path() / kOperatorLogName;

@@ -13,6 +13,7 @@ same bits. Words change the run:
   killed       the last operator is not there, and the recording did not end
   statistics   statistic.csv instead of tensors
   foreign      without operators.jsonl and opdump_status.json, as other tools write it
+  wiring       with who made what is read
   graphs       with the graph files of MindSpore, written from their description
 """
 import json
@@ -94,6 +95,15 @@ def write_graph(rank, operators, steps):
     (rank / "execution_order/ms_global_execution_order_graph_0.csv").write_text(history)
 
 
+def wiring():
+    """The lines of it in operators.jsonl."""
+    conv1, relu, conv2, fc = (name for _, name, *_ in run_network(0, {"steps": 1}))
+    makers = [(conv1, 0, {"0": None, "1": None}), (relu, 0, {"0": {"maker": conv1}}), (conv2, 0, {"0": {"maker": relu}, "1": None}),
+              (fc, 0, {"0": None, "1": {"maker": conv2, "changed_by": [{"maker": relu}]}}),
+              (conv1, 1, {"0": {"maker": fc, "steps_before": 1, "view": {"offset": 2, "strides": [2, 1]}}, "1": None})]
+    return [{"kind": "wiring", "name": name, "graph_id": 0, "step": step, "inputs": inputs} for name, step, inputs in makers]
+
+
 def write_dump(root, words):
     rank = root / "rank_0"
     us = FIRST_US
@@ -123,10 +133,12 @@ def write_dump(root, words):
         write_graph(rank, list(run_network(0, words)), words["steps"])
     if "foreign" in words:
         return
+    if "wiring" in words:
+        log += wiring()
     (rank / "operators.jsonl").write_text("".join(json.dumps(line) + "\n" for line in log))
     status = {"schema_version": 1, "state": "recording" if "killed" in words else "complete", "opdump_version": "0.1.0", "process": "",
               "runtime": "tiny 1.0", "config_path": "", "pid": 1, "started_us": FIRST_US, "ended_us": us,
-              "operator_count": len(log), "call_count": 0, "tensor_count": 0, "tensor_bytes": 0, "row_count": 0,
+              "operator_count": sum(line["kind"] == "operator" for line in log), "call_count": 0, "tensor_count": 0, "tensor_bytes": 0, "row_count": 0,
               "first_step": 0, "last_step": words["steps"] - 1, "losses": [], "warnings": []}
     (rank / "opdump_status.json").write_text(json.dumps(status))
 

@@ -14,6 +14,8 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "torch2"))
+sys.path.append(str(HERE.parent))
+import wiring  # noqa: E402
 from recording import OPDUMP, PYTHON, needs_torch, run, torch_version  # noqa: E402
 
 pytestmark = [needs_torch, pytest.mark.skipif("torch_version() < (2, 15)", reason="the device is written for torch 2.15")]
@@ -59,6 +61,16 @@ def test_values_are_those_of_the_moment(device, seed, tmp_path):
     assert "device is cpu in golden and late in actual" in compared.stdout + compared.stderr
     same, of = re.search(r"compared (\d+) of (\d+) tensors", compared.stdout).groups()
     assert same == of and int(of) > 300, compared.stdout
+
+
+def test_makers_are_those_of_the_cpu(device, tmp_path):
+    dumps = {}
+    for name in ("cpu", "late"):
+        record(tmp_path, name, command("train", name), "--steps", "all", **device)
+        dumps[name] = wiring.lines(tmp_path / name / "rank_0"), wiring.check(tmp_path / name / "rank_0")
+    (cpu, _), (late, counts) = dumps["cpu"], dumps["late"]
+    assert counts["whole"] > 100, counts
+    assert {name: late[name] for name in cpu} == cpu
 
 
 def test_statistics_are_those_of_the_moment(device, tmp_path):

@@ -13,6 +13,9 @@ import pytest
 from conftest import OPDUMP
 from onnx import numpy_helper
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import wiring  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/onnx"
 NEWEST = subprocess.run([ROOT / "tools/fetch_torch.sh", "--where"], capture_output=True, text=True, check=True).stdout.strip()
@@ -50,6 +53,25 @@ def test_every_value_is_what_the_runtime_computes(run, models, tmp_path, name):
     assert dumped.keys() == expected.keys()
     for slot, array in expected.items():
         assert dumped[slot].dtype == array.dtype and np.array_equal(dumped[slot], array), slot
+
+
+@pytest.mark.parametrize("limit", [None, "64K"], ids=["whole", "parts"])
+def test_the_log_has_who_made_each_input(run, models, limit):
+    run.model(models, "digits", limit=limit)
+    graph = onnx.load(str(models / "digits.onnx")).graph
+    log = [json.loads(line) for line in (run.rank / "operators.jsonl").read_text().splitlines()]
+    names = [line["name"] for line in log if line["kind"] == "operator"]
+    lines = {line["name"]: line["inputs"] for line in log if line["kind"] == "wiring"}
+    assert list(lines) == names and len(names) == len(graph.node)
+    maker_of = {output: (name, index) for name, node in zip(names, graph.node) for index, output in enumerate(node.output)}
+    for name, node in zip(names, graph.node):
+        expected = {}
+        for index, value in enumerate(node.input):
+            if value:
+                maker, output = maker_of.get(value, (None, 0))
+                expected[str(index)] = maker and {"maker": maker} | ({"output": output} if output else {})
+        assert lines[name] == expected
+    assert wiring.check(run.rank)["whole"] > 10
 
 
 def test_a_network_gives_the_values_of_torch(run, models, tmp_path):

@@ -1,5 +1,6 @@
 """Programs run as they do without us, what they compute is recorded, and two recordings of one program are equal."""
 
+import pathlib
 import re
 import sys
 
@@ -9,6 +10,9 @@ from conftest import OPDUMP, PROGRAMS, PYTHON, Dump, plain, record, run, script
 
 sys.path.insert(0, str(OPDUMP.parent.parent / "python"))
 import opdump  # noqa: E402
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import wiring  # noqa: E402
 
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "printed")
 
@@ -42,6 +46,13 @@ def test_two_recordings_are_equal(name, recordings):
     compared = run([OPDUMP, "compare", "dump", "again"], directory, expect=3 if is_incomplete else 0).stdout
     words = "no difference found, but the result is incomplete" if is_incomplete else "no difference"
     assert re.search(rf"^{words}: \d\d+ operators, \d\d+ tensors compared", compared, re.MULTILINE), compared
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_makers_left_what_is_read(name, recordings):
+    directory, _ = recordings(name)
+    counts = wiring.check(directory / "dump/rank_0")
+    assert counts["whole"] > 10 and counts["unknown"] == 0, counts
 
 
 @pytest.mark.parametrize("name, layer", [("functions", "second"), ("eager", "second")])

@@ -27,4 +27,8 @@ Footprint make_footprint(std::uint64_t block, std::int64_t offset, const model::
 // False if no byte belongs to both. True may be wrong where strides are no multiples of each other.
 bool overlap(const Footprint& a, const Footprint& b);
 
+// True if `all` has every byte of `part`. False may be wrong where dimensions of `all` are nested in another
+// way than those of `part`.
+bool contains(const Footprint& all, const Footprint& part);
+
 }  // namespace opdump::capture

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -64,13 +65,27 @@ std::set<std::int64_t> bytes_of(const Shape& shape, const Shape& strides, std::i
   return places;
 }
 
-// Slices of a common tensor: what overlap() says must be exact for these, and never "no" for what overlaps.
+TEST(Footprint, ContainsEveryByte) {
+  EXPECT_TRUE(contains(print({16}, {1}), print({4}, {1}, 16)));
+  EXPECT_FALSE(contains(print({4}, {1}), print({16}, {1})));
+  EXPECT_FALSE(contains(print({16}, {1}), print({4}, {1}, 16, DType::float32, 2))) << "of another block";
+  EXPECT_TRUE(contains(print({4}, {1}, 16), print({0}, {1}))) << "nothing is in everything";
+  const Footprint column = print({3, 5}, {20, 1}, 20);
+  EXPECT_TRUE(contains(column, column));
+  EXPECT_TRUE(contains(column, print({2, 5}, {20, 1}, 100))) << "its last two rows";
+  EXPECT_TRUE(contains(column, print({3, 2}, {20, 1}, 24)));
+  EXPECT_FALSE(contains(column, print({3, 6}, {20, 1}, 20)));
+  EXPECT_FALSE(contains(column, print({3, 5}, {20, 1}, 100))) << "its last row is no row of the column";
+}
+
+// Slices of a common tensor: what overlap() and contains() say must be exact for most of these, and never
+// wrong on the side that counts.
 TEST(Footprint, SlicesAgainstTheirBytes) {
   std::mt19937 random(7);
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
   };
-  int disjoint = 0;
+  int disjoint = 0, inside = 0;
   for (int round = 0; round < 3000; ++round) {
     const Shape whole{2 + below(3), 2 + below(5), 2 + below(5)};
     const Shape strides{whole[1] * whole[2], whole[2], 1};
@@ -87,6 +102,12 @@ TEST(Footprint, SlicesAgainstTheirBytes) {
       prints[side] = print(shape, strides, offset, DType::uint8);
       bytes[side] = bytes_of(shape, strides, offset);
     }
+    const bool is_inside = std::ranges::includes(bytes[0], bytes[1]);
+    if (!is_inside) {
+      EXPECT_FALSE(contains(prints[0], prints[1]));
+    }
+    inside += is_inside && contains(prints[0], prints[1]);
+    inside -= is_inside && !contains(prints[0], prints[1]);
     bool meet = false;
     for (const std::int64_t byte : bytes[0]) meet = meet || bytes[1].contains(byte);
     if (meet) {
@@ -96,6 +117,7 @@ TEST(Footprint, SlicesAgainstTheirBytes) {
     disjoint -= !meet && overlap(prints[0], prints[1]);
   }
   EXPECT_GT(disjoint, 500);
+  EXPECT_GT(inside, 150);
 }
 
 }  // namespace

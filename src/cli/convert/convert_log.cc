@@ -83,6 +83,11 @@ class LogMerger {
             layout.graph_id = op.graph_id;
             OPDUMP_CHECK_OK(file.append(dump::format_log_line(layout)));
           }
+          for (dump::LoggedWiring logged : runs_.wirings_of(index)) {
+            logged.operator_name = op.name;
+            logged.graph_id = op.graph_id;
+            OPDUMP_CHECK_OK(file.append(dump::format_log_line(logged)));
+          }
           return before == kNew ? ok() : copy_old(before, file);
         },
         [&](const UndumpedSlot& slot) -> Result<> {
@@ -156,6 +161,8 @@ class LogMerger {
         stays = !states_.contains(key_of(call->graph_id, call->operator_name));
       } else if (const auto* const layout = std::get_if<dump::LoggedLayout>(&said)) {
         stays = !states_.contains(key_of(layout->graph_id, layout->operator_name));
+      } else if (const auto* const logged = std::get_if<dump::LoggedWiring>(&said)) {
+        stays = !states_.contains(key_of(logged->graph_id, logged->operator_name));
       }
       if (stays) OPDUMP_CHECK_OK(file.append(std::string(*line) + "\n"));
     }

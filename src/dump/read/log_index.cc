@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/text/packing.h"
 #include "dump/file_name.h"
@@ -32,10 +33,12 @@ std::uint64_t key_of(std::uint32_t op, std::int64_t step) {
 }  // namespace
 
 Result<std::uint64_t> LogIndex::read(const std::filesystem::path& rank_directory) {
-  return read_operator_log(rank_directory, {[&](const LoggedOperator& op) { return add(op), ok(); },
-                                            [&](const UndumpedSlot& slot) { return add(slot), ok(); },
-                                            [&](const LoggedForm& call) { return add(call), ok(); },
-                                            [&](const LoggedLayout& layout) { return add(layout), ok(); }});
+  return read_operator_log(rank_directory,
+                           {[&](const LoggedOperator& op) { return add(op), ok(); },
+                            [&](const UndumpedSlot& slot) { return add(slot), ok(); },
+                            [&](const LoggedForm& call) { return add(call), ok(); },
+                            [&](const LoggedLayout& layout) { return add(layout), ok(); },
+                            [&](LoggedWiring logged) { return add(std::move(logged)), ok(); }});
 }
 
 void LogIndex::add(const LoggedOperator& op) {
@@ -63,6 +66,21 @@ void LogIndex::add(const LoggedForm& call) {
 void LogIndex::add(const LoggedLayout& layout) {
   const auto op = by_full_name_.find(key_of(layout.graph_id, {}, layout.operator_name));
   if (op != by_full_name_.end()) runs_.add_layout(op->second, layout);
+}
+
+// Makers have run before: what the log has of them is known.
+void LogIndex::add(LoggedWiring logged) {
+  const auto find = [&](const std::string& name) {
+    const auto op = by_full_name_.find(key_of(logged.graph_id, {}, name));
+    return op == by_full_name_.end() ? 0 : op->second;
+  };
+  const std::uint32_t reader = find(logged.operator_name);
+  if (reader == 0) return;
+  for (Wiring::Input& input : logged.wiring.inputs) {
+    if (input.maker) input.maker->number = find(input.maker->name);
+    for (Wiring::Maker& maker : input.changed_by) maker.number = find(maker.name);
+  }
+  runs_.add_wiring(reader, logged);
 }
 
 std::uint32_t LogIndex::find(const OperatorRun& run) {

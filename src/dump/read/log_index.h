@@ -41,6 +41,7 @@ class LogIndex {
   void add(const UndumpedSlot& slot);
   void add(const LoggedForm& call);
   void add(const LoggedLayout& layout);
+  void add(LoggedWiring logged);
   void add_converted_names();
   std::uint32_t find_named(const OperatorRun& run);
 

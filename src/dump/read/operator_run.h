@@ -13,6 +13,7 @@
 
 #include "base/text/packed_texts.h"
 #include "dump/logged_operator.h"
+#include "dump/wiring.h"
 #include "format/tensors/dump_data.h"
 #include "model/dtype.h"
 #include "model/operator.h"
@@ -93,6 +94,8 @@ struct OperatorRun {
   std::shared_ptr<const LoggedOperator> op;  // full name, phase, source; null in dumps of other tools
   // What it executed; null where the dump does not say.
   std::shared_ptr<const CallForm> form;
+  // Who made what it read; null where the dump does not say.
+  std::shared_ptr<const Wiring> wiring;
   std::uint64_t task = 0;  // as in file names; 0 in scheme (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index

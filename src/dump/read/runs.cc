@@ -175,6 +175,84 @@ std::vector<LoggedLayout> Runs::layouts_of(std::size_t index) const {
   return layouts;
 }
 
+// By the number of the operator, or, of one that the log does not have, by its name.
+void Runs::pack(const Wiring::Maker& maker, std::string& bytes) {
+  Packer out(bytes);
+  out.number(maker.number);
+  if (maker.number == 0) out.number(names_.add(maker.name));
+  out.number(maker.output);
+  out.signed_number(maker.steps_before);
+}
+
+Wiring::Maker Runs::unpack_maker(Unpacker& in) const {
+  Wiring::Maker maker;
+  maker.number = static_cast<std::uint32_t>(in.number());
+  maker.name =
+      names_[maker.number == 0 ? static_cast<std::uint32_t>(in.number()) : operators_[maker.number - 1].name];
+  maker.output = static_cast<std::uint32_t>(in.number());
+  maker.steps_before = in.signed_number();
+  return maker;
+}
+
+void Runs::add_wiring(std::uint32_t number, const LoggedWiring& logged) {
+  std::string bytes;
+  Packer out(bytes);
+  for (const Wiring::Input& input : logged.wiring.inputs) {
+    out.number(input.index);
+    out.number(std::uint64_t{input.maker.has_value()} | (input.is_outside ? 2U : 0U) |
+               (input.is_view ? 4U : 0U) | (input.view ? 8U : 0U) | input.changed_by.size() << 4);
+    if (input.maker) pack(*input.maker, bytes);
+    for (const Wiring::Maker& maker : input.changed_by) pack(maker, bytes);
+    if (!input.view) continue;
+    out.signed_number(input.view->offset);
+    out.number(input.view->strides.size());
+    for (const std::int64_t stride : input.view->strides) out.signed_number(stride);
+  }
+  StoredOperator& op = operators_[number - 1];
+  wirings_.push_back({logged.step, wiring_texts_.add(bytes), op.last_wiring});
+  op.last_wiring = static_cast<std::uint32_t>(wirings_.size() - 1);
+}
+
+Wiring Runs::make_wiring(const StoredWiring& stored) const {
+  Wiring wiring;
+  for (Unpacker in(TextArena::view(stored.inputs)); !in.is_empty();) {
+    Wiring::Input& input = wiring.inputs.emplace_back();
+    input.index = static_cast<std::uint32_t>(in.number());
+    const std::uint64_t flags = in.number();
+    input.is_outside = (flags & 2) != 0;
+    input.is_view = (flags & 4) != 0;
+    if ((flags & 1) != 0) input.maker = unpack_maker(in);
+    for (std::uint64_t i = 0; i < flags >> 4; ++i) input.changed_by.push_back(unpack_maker(in));
+    if ((flags & 8) == 0) continue;
+    input.view.emplace().offset = in.signed_number();
+    input.view->strides.resize(in.number());
+    for (std::int64_t& stride : input.view->strides) stride = in.signed_number();
+  }
+  return wiring;
+}
+
+// The last line of the latest step that is not after the execution's: a folder may have several recordings.
+std::shared_ptr<const Wiring> Runs::wiring_of(std::size_t index) const {
+  const Execution& execution = executions_[index];
+  if (execution.op == 0) return nullptr;
+  const std::int64_t step = sections_[execution.section].where.step;
+  const StoredWiring* found = nullptr;
+  for (std::uint32_t i = operators_[execution.op - 1].last_wiring; i != kNone; i = wirings_[i].previous)
+    if (wirings_[i].step <= step && (found == nullptr || wirings_[i].step > found->step))
+      found = &wirings_[i];
+  return found == nullptr ? nullptr : std::make_shared<const Wiring>(make_wiring(*found));
+}
+
+std::vector<LoggedWiring> Runs::wirings_of(std::size_t index) const {
+  std::vector<LoggedWiring> wirings;
+  if (executions_[index].op == 0) return wirings;
+  for (std::uint32_t i = operators_[executions_[index].op - 1].last_wiring; i != kNone;
+       i = wirings_[i].previous)
+    wirings.push_back({.operator_name = {}, .step = wirings_[i].step, .wiring = make_wiring(wirings_[i])});
+  std::ranges::reverse(wirings);
+  return wirings;
+}
+
 // Slots that an execution has unless it has data for them, the first last. The log names a slot once, at the
 // first step it was seen: it has no data in later steps either.
 std::vector<std::uint32_t> Runs::undumped_of(const Execution& execution) const {
@@ -216,6 +294,7 @@ OperatorRun Runs::without_slots(std::size_t index) const {
 OperatorRun Runs::operator[](std::size_t index) const {
   OperatorRun run = without_slots(index);
   run.form = form_of(executions_[index]);
+  run.wiring = wiring_of(index);
   run.slots.reserve(slot_count(index));
   for (Slot& slot : slots(index)) run.slots.push_back(std::move(slot));
   return run;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/packing.h"
 #include "base/text/text_arena.h"
 #include "dump/operator_log.h"
 #include "dump/read/operator_run.h"
@@ -108,6 +109,13 @@ class Runs {
   bool have_layouts() const { return !layouts_.empty(); }
   // All that the log says of the parts of its operator, in the order of steps; without name and graph.
   std::vector<LoggedLayout> layouts_of(std::size_t index) const;
+  // Who made what the execution `index` read; null if no log says so.
+  std::shared_ptr<const Wiring> wiring_of(std::size_t index) const;
+  bool have_wirings() const { return !wirings_.empty(); }
+  // All that the log says of the makers of what its operator read, as it says it; without name and graph.
+  std::vector<LoggedWiring> wirings_of(std::size_t index) const;
+  // The number of the operator of the execution `index`, which makers have too; 0 if no log knows it.
+  std::uint32_t operator_number(std::size_t index) const { return executions_[index].op; }
   // Whether a log has state of the engine for any call.
   bool have_call_state() const { return has_call_state_; }
   std::uint64_t stored_bytes() const;  // of all tensors
@@ -139,6 +147,7 @@ class Runs {
   // What the executions of an operator were from a step on; what it says again is not kept.
   void add_call(std::uint32_t number, const LoggedForm& call);
   void add_layout(std::uint32_t number, const LoggedLayout& layout);
+  void add_wiring(std::uint32_t number, const LoggedWiring& logged);
   // By rank, step and graph; then by time; operators of one microsecond, and those without data, as the log
   // has them. To be called once, when all is known.
   void sort();
@@ -166,6 +175,7 @@ class Runs {
     std::uint32_t stack = kNone, original_names = kNone;            // in names_, packed
     std::uint32_t last_undumped = kNone, undumped_count = 0;        // in undumped_
     std::uint32_t last_call = kNone, last_layout = kNone;           // in calls_, layouts_
+    std::uint32_t last_wiring = kNone;                              // in wirings_
     std::int32_t source_line = 0;
     model::Phase phase = model::Phase::forward;
   };
@@ -189,7 +199,15 @@ class Runs {
     std::uint32_t line = 0;          // in names_, without name and step
     std::uint32_t previous = kNone;  // of the operator
   };
+  struct StoredWiring {
+    std::int64_t step = 0;
+    ArenaText inputs = nullptr;      // in wiring_texts_, packed
+    std::uint32_t previous = kNone;  // of the operator
+  };
   CallLayout make_layout(const StoredLayout& stored) const;
+  void pack(const Wiring::Maker& maker, std::string& bytes);
+  Wiring::Maker unpack_maker(Unpacker& in) const;
+  Wiring make_wiring(const StoredWiring& stored) const;
   CallForm make_form(const StoredCall& call) const;
   std::shared_ptr<const CallForm> form_of(const Execution& execution) const;
   std::vector<std::uint32_t> undumped_of(const Execution& execution) const;
@@ -203,6 +221,8 @@ class Runs {
   std::vector<Undumped> undumped_;
   std::vector<StoredCall> calls_;
   std::vector<StoredLayout> layouts_;
+  std::vector<StoredWiring> wirings_;
+  TextArena wiring_texts_;  // hardly any two are alike
   bool has_call_state_ = false;
   SlotStore store_;
   InternedTexts names_;

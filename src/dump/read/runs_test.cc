@@ -145,6 +145,43 @@ TEST(Runs, OfOneMomentAreAsInTheLog) {
   EXPECT_EQ(runs[2].name, "third");
 }
 
+// Of each step the last line of the latest step that is not after it, in whatever order they come.
+TEST(Runs, KnowWhoMadeWhatTheyRead) {
+  Runs runs;
+  const auto number = [&](std::string name) {
+    return runs.add_operator(model::Operator{.type = {}, .name = std::move(name), .source_file = {}});
+  };
+  const std::uint32_t relu = number("relu"), add = number("add");
+  for (std::int64_t step = 0; step < 5; ++step) {
+    add_run(runs, runs.add_section({0, 0, step}), make_run("add", 1));
+    runs.set_operator(runs.size() - 1, step == 4 ? relu : add);
+  }
+  const auto line = [](std::int64_t step, std::vector<Wiring::Input> inputs) {
+    return LoggedWiring{.operator_name = {}, .step = step, .wiring = {std::move(inputs)}};
+  };
+  const Wiring::Maker by_relu{.name = "relu", .number = relu},
+      by_other{.name = "other", .output = 300, .steps_before = 2};
+  const std::vector<Wiring::Input> full{
+      {.index = 0, .maker = by_relu},
+      {.index = 2, .is_outside = true},
+      {.index = 300, .maker = by_other, .is_view = true, .view = Wiring::View{70000, {1, -1, 0}}},
+      {.index = 301, .is_view = true, .changed_by = {by_other, by_relu}}};
+  runs.add_wiring(add, line(3, {{.index = 7, .is_outside = true}}));
+  runs.add_wiring(add, line(1, {{.index = 5, .is_outside = true}}));
+  runs.add_wiring(add, line(1, full));
+  EXPECT_TRUE(runs.have_wirings());
+  EXPECT_EQ(runs[0].wiring, nullptr) << "before the first line";
+  for (const std::size_t step : {1, 2}) {
+    ASSERT_NE(runs[step].wiring, nullptr);
+    EXPECT_EQ(runs[step].wiring->inputs, full);
+  }
+  ASSERT_NE(runs[3].wiring, nullptr);
+  EXPECT_NE(runs[3].wiring->find(7), nullptr);
+  EXPECT_EQ(runs[4].wiring, nullptr) << "of another operator";
+  EXPECT_EQ(runs.operator_number(4), relu);
+  EXPECT_EQ(runs.wirings_of(0).size(), 3u);
+}
+
 TEST(Runs, HaveTheSlotsThatTheLogSaysHaveNoData) {
   const model::Operator op;
   const UndumpedSlot view{"a", 0, 1, model::Side::input, 0, model::DType::float32, {2}, "view"};
