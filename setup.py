@@ -50,7 +50,7 @@ class CMakeBuild(build_ext):
             for source in stage.glob(pattern):
                 (package / place).mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, package / place)
-        for tree in ("adapters", "adapter_sources", "tensorflow_sources"):  # the recorder, and what others are built from
+        for tree in ("_torch/adapters", "_torch/sources", "_tensorflow/sources"):  # the recorder, and what others are built from
             if (stage / "lib/opdump/python/opdump" / tree).exists():
                 shutil.copytree(stage / "lib/opdump/python/opdump" / tree, package / tree, dirs_exist_ok=True)
 

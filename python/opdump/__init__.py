@@ -150,9 +150,9 @@ def set_dump(target, enabled: bool = True) -> None:
     """
     import torch  # noqa: F401
 
-    from opdump import _attach
+    from opdump._torch import attach
 
-    _attach.set_dump(target, enabled)
+    attach.set_dump(target, enabled)
 
 
 _on_import.start_with_framework()

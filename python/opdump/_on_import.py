@@ -16,9 +16,9 @@ def config():
 
 
 def attached():
-    """The module that records: opdump._tensorflow while it does, else opdump._attach if it was imported, else None."""
-    tensorflow = sys.modules.get("opdump._tensorflow")
-    return tensorflow if tensorflow is not None and tensorflow.is_recording() else sys.modules.get("opdump._attach")
+    """The module that records: opdump._tensorflow.attach while it does, else opdump._torch.attach if it was imported, else None."""
+    tensorflow = sys.modules.get("opdump._tensorflow.attach")
+    return tensorflow if tensorflow is not None and tensorflow.is_recording() else sys.modules.get("opdump._torch.attach")
 
 
 def call_after_torch(then):
@@ -28,17 +28,17 @@ def call_after_torch(then):
 def _start():
     if os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch" or attached() is not None and attached().is_recording():
         return
-    from opdump import _attach
+    from opdump._torch import attach
 
-    _attach.start_from_environment()
+    attach.start_from_environment()
 
 
 def _start_tensorflow():
     if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow") != "tensorflow" or attached() is not None and attached().is_recording():
         return
-    from opdump import _tensorflow
+    from opdump._tensorflow import attach
 
-    _tensorflow.start_from_environment()
+    attach.start_from_environment()
 
 
 def _is_compile_worker():
@@ -63,15 +63,15 @@ def recorder():
     """The module that records the framework of this program: TensorFlow if only that is imported, else torch."""
     only_tensorflow = "tensorflow" in sys.modules and "torch" not in sys.modules
     if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow" if only_tensorflow else "torch") == "tensorflow":
-        from opdump import _tensorflow
+        from opdump._tensorflow import attach
 
-        return _tensorflow
+        return attach
     import torch  # noqa: F401  (recording hooks a complete torch)
 
-    from opdump import _adapter, _errors
+    from opdump import _building, _errors
 
     try:
-        from opdump import _attach
-    except _adapter.CannotBuild as error:
+        from opdump._torch import attach
+    except _building.CannotBuild as error:
         raise _errors.make("unsupported", str(error)) from None
-    return _attach
+    return attach

@@ -78,9 +78,9 @@ class dumper:  # noqa: N801  (the original's name)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        from opdump import _dumper
+        from opdump._torch import dumper as backward
 
-        loss = _dumper.stop()
+        loss = backward.stop()
         if loss:
             warnings.warn(f"the file is not complete: {loss}", RuntimeWarning, stacklevel=2)
 
@@ -96,9 +96,10 @@ class dumper:  # noqa: N801  (the original's name)
         if mode == _LOAD:
             self._check_load_path()
         dump_path = _find_file(self._dump_path)
-        from opdump import _dumper, _on_import
+        from opdump import _on_import
+        from opdump._torch import dumper as backward
 
-        _dumper.start(
+        backward.start(
             mode,
             dump_path=dump_path,
             load_path=self._load_path or "",

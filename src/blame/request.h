@@ -1,4 +1,4 @@
-// What the worker is asked to run again: python/opdump/_replay.py has the form.
+// What the worker is asked to run again: python/opdump/_replay/opdump_replay/server.py has the form.
 #pragma once
 
 #include <cstdint>

@@ -480,7 +480,7 @@ def test_a_hostile_name_is_no_code_in_a_script(tmp_path):
 
 def replay(request, folder):
     """What the worker of the build answers."""
-    worker = OPDUMP.parent.parent / "python/opdump/_replay.py"
+    worker = OPDUMP.parent.parent / "python/opdump/_replay"
     done = subprocess.run([sys.executable, "-B", worker], input=json.dumps(request) + "\n", capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-WORKER = pathlib.Path(os.environ["OPDUMP_BIN"]).parent.parent / "python/opdump/_replay.py"
+WORKER = pathlib.Path(os.environ["OPDUMP_BIN"]).parent.parent / "python/opdump/_replay"
 
 
 class Worker:

@@ -58,7 +58,7 @@ def test_the_adapter_is_built_once_by_processes_that_start_at_once(opdump, tmp_p
     assert all(program.returncode == 0 for program in programs), said
     assert sum("building the recorder for torch " in err for _, err in said) == 1
     assert all("opdump: dumped" in err for _, err in said), said
-    assert len(list((tmp_path / "cache").rglob("_torch.so"))) == 1
+    assert len(list((tmp_path / "cache").rglob("recorder.so"))) == 1
 
 
 @pytest.mark.parametrize("environment, sentence", [
@@ -133,14 +133,15 @@ def test_a_cache_that_is_read_only(opdump, tmp_path):
 WHERE = """
 import sys, torch
 sys.path.append(sys.argv[1])
-from opdump import _adapter
-print(_adapter._cache() / "adapters" / f"{_adapter.identity()}-{_adapter.digest(_adapter._SOURCES, _adapter._FLAGS)}")
+from opdump import _building
+from opdump._torch import adapter
+print(_building._cache() / "adapters" / f"{adapter.identity()}-{_building.digest(adapter._SOURCES, adapter._FLAGS)}")
 """
 
 
 def empty_cache(folder):
     """A recorder of the build, where this torch's one would lie in a cache that has none, and what chooses that cache."""
-    built = next((BUILD / "python/opdump/adapters").rglob("_torch.so"), None)
+    built = next((BUILD / "python/opdump/_torch/adapters").rglob("recorder.so"), None)
     if built is None:
         pytest.skip("no recorder in the build")
     environment = {"OPDUMP_CACHE": str(folder / "cache")}
@@ -154,12 +155,12 @@ def test_a_recorder_for_another_torch(opdump, tmp_path):
     built, place, environment = empty_cache(tmp_path)
     mark = rb"(opdump recorder for torch )\d(\.\d+;)"
     assert re.search(mark, built.read_bytes())
-    (place / "_torch.so").write_bytes(re.sub(mark, rb"\g<1>9\2", built.read_bytes()))
+    (place / "recorder.so").write_bytes(re.sub(mark, rb"\g<1>9\2", built.read_bytes()))
     plain = run(WORDS, tmp_path)
     done = run([opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, **environment)
     assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
     line, = own_lines(done.stderr)
-    assert re.fullmatch(r"opdump: nothing is recorded: \S+_torch.so is a recorder for another torch than \S+: remove it", line), line
+    assert re.fullmatch(r"opdump: nothing is recorded: \S+/recorder.so is a recorder for another torch than \S+: remove it", line), line
 
 
 @pytest.mark.parametrize("content", [None, 0, 4096], ids=["directory", "empty", "cut off"])
@@ -167,14 +168,14 @@ def test_a_damaged_recorder(opdump, content, tmp_path):
     """One that is cut off would end the program with SIGBUS."""
     built, place, environment = empty_cache(tmp_path)
     if content is None:
-        (place / "_torch.so").mkdir()
+        (place / "recorder.so").mkdir()
     else:
-        (place / "_torch.so").write_bytes(built.read_bytes()[:content])
+        (place / "recorder.so").write_bytes(built.read_bytes()[:content])
     plain = run(WORDS, tmp_path)
     done = run([opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, **environment)
     assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
     line, = own_lines(done.stderr)
-    assert re.fullmatch(r"opdump: nothing is recorded: \S+_torch.so is damaged: remove it, and .* builds it again", line), line
+    assert re.fullmatch(r"opdump: nothing is recorded: \S+/recorder.so is damaged: remove it, and .* builds it again", line), line
 
 
 def test_a_build_that_was_killed(opdump, tmp_path):

@@ -16,7 +16,7 @@ Package& package() {
 
 namespace {
 
-// python/opdump/_adapter.py looks for it in the file: under another torch loading it would end the process.
+// python/opdump/_torch/adapter.py looks for it in the file: under another torch loading it would end the process.
 #define OPDUMP_STRING_OF(x) #x
 #define OPDUMP_STRING(x) OPDUMP_STRING_OF(x)
 [[gnu::used]] const char kBuiltFor[] = "opdump recorder for torch " OPDUMP_STRING(
@@ -315,9 +315,9 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition{
-    PyModuleDef_HEAD_INIT, "_torch", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+    PyModuleDef_HEAD_INIT, "recorder", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace opdump::torch_adapter
 
-PyMODINIT_FUNC PyInit__torch() { return PyModule_Create(&opdump::torch_adapter::definition); }
+PyMODINIT_FUNC PyInit_recorder() { return PyModule_Create(&opdump::torch_adapter::definition); }

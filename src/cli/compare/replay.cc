@@ -122,7 +122,7 @@ ReplayWorkers::~ReplayWorkers() = default;
 Result<> ReplayWorkers::start() {
   OPDUMP_TRY(const auto package, find_python_package());
   const std::size_t count = std::min<std::size_t>(worker_count(0), kMaxWorkers);
-  std::vector<std::string> command{python_, "-B", (package / "opdump/_replay.py").string(),
+  std::vector<std::string> command{python_, "-B", (package / "opdump/_replay").string(),
                                    std::to_string(count - 1)};
   OPDUMP_TRY(auto servers, LineServer::start(command, count));
   command.back() = "0";

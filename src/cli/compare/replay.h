@@ -1,4 +1,4 @@
-// The workers that run recorded operators again: python/opdump/_replay.py in the user's Python. The first
+// The workers that run recorded operators again: python/opdump/_replay in the user's Python. The first
 // one imports torch; the others are its forks. They work ahead of the walk.
 #pragma once
 

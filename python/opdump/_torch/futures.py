@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from opdump import _torch as hooks
+from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
 
 

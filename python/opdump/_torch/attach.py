@@ -15,13 +15,14 @@ import weakref
 
 import torch
 
-from opdump import _torch as hooks  # first, because it refuses a torch that is too old for the others
-from opdump import _futures, _loader, _notebook, _shards, _stderr
+from opdump._torch import recorder as hooks  # first, because it refuses a torch that is too old for the others
+from opdump import _stderr
 from opdump._frames import leave_no_frame, uncaught_exception
 from opdump._imports import call_after
-from opdump._optimizers import optimizers, steps_optimizer
 from opdump._stderr import print_line
-from opdump._unrecorded import out_of_sight, uncompiled
+from opdump._torch import futures, loader, notebook, shards
+from opdump._torch.optimizers import LIBRARIES, optimizers, steps_optimizer
+from opdump._torch.unrecorded import out_of_sight, uncompiled
 
 # Functions that expose the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
@@ -332,18 +333,17 @@ def _install_once(only_executions: bool = False) -> None:
 
 def _install(only_executions: bool) -> None:
     """Installs the hooks."""
-    prefixes = [os.path.dirname(torch.__file__), os.path.dirname(__file__), sysconfig.get_path("stdlib")]
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     # The standard library's directory may contain installed packages, which belong to the user: list it file by file.
-    stdlib = [p for p in _standard_library(prefixes.pop()) if p not in packages]
+    stdlib = [p for p in _standard_library(sysconfig.get_path("stdlib")) if p not in packages]
     hooks.setup(
         find_path=_find_path,
         name_root=_name_root,
         steps_optimizer=steps_optimizer,
         start_in_child=_start_in_child,
         find_flag=_flags.get,
-        describe_shard=_shards.describe_shard,
-        library_prefixes=[p + os.sep for p in prefixes] + stdlib,
+        describe_shard=shards.describe_shard,
+        library_prefixes=[*LIBRARIES, *stdlib],
         working_directory=os.getcwd() + os.sep,
     )
     torch.nn.Module.__call__ = _tell_calls(torch.nn.Module.__call__)
@@ -363,14 +363,14 @@ def _install(only_executions: bool) -> None:
     for name in ("__init__", "resize_"):
         setattr(storage, name, _note_allocation(getattr(storage, name)))
     if hasattr(torch, "compile"):
-        from opdump import _compiled
+        from opdump._torch import compiled
 
-        _compiled.install(only_executions)
+        compiled.install(only_executions)
     call_after("torch.distributed.device_mesh", _note_meshes)
     atexit.register(_stop_at_exit)
-    _futures.install()
-    _loader.install(_begin_worker)
-    _notebook.install(_rest, _stop_at_exit)
+    futures.install()
+    loader.install(_begin_worker)
+    notebook.install(_rest, _stop_at_exit)
 
 
 def _hide_key_from_python() -> None:
@@ -384,7 +384,7 @@ def _hide_key_from_python() -> None:
 
 def _note_meshes() -> None:
     mesh = sys.modules["torch.distributed.device_mesh"].DeviceMesh
-    mesh.__init__ = _shards.note_meshes(mesh.__init__)
+    mesh.__init__ = shards.note_meshes(mesh.__init__)
 
 
 def _standard_library(directory: str) -> list[str]:
@@ -435,7 +435,7 @@ def _forget() -> None:
     _root_names.clear()
     _roots.clear()
     _naming_calls.clear()
-    _loader.forget()
+    loader.forget()
     _last_failure = uncaught_exception()
 
 
@@ -515,7 +515,7 @@ def _begin_spawned(bootstrap):
 
     @functools.wraps(bootstrap)
     def begun(self, *args, **kwargs):
-        if _spawning and not isinstance(getattr(self, "_target", None), _loader.WorkerLoop):
+        if _spawning and not isinstance(getattr(self, "_target", None), loader.WorkerLoop):
             _end_spawning(_process_name())
         return bootstrap(self, *args, **kwargs)
 

@@ -22,12 +22,12 @@ from typing import Any
 
 import torch
 
-from opdump import _torch as hooks
+from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
-from opdump._optimizers import LIBRARIES, files_of_steps, optimizer_of
 from opdump._stderr import print_line
-from opdump._unrecorded import leave_to_python, uncompiled, unrecorded
+from opdump._torch.optimizers import LIBRARIES, files_of_steps, optimizer_of
+from opdump._torch.unrecorded import leave_to_python, uncompiled, unrecorded
 
 _REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")  # backends that `aten` stands in for
 

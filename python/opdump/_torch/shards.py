@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from opdump import _torch as hooks
+from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
 
 _MOST_LAYOUTS = 4096  # more than any program has

@@ -1,5 +1,5 @@
 """The processes that run recorded operators again, for `opdump blame`: one imports torch, without a part that takes a quarter
-of the time and is hardly ever needed, and the others are its forks. Imports nothing of opdump."""
+of the time and is hardly ever needed, and the others are its forks."""
 
 from __future__ import annotations
 

@@ -25,29 +25,30 @@ from tensorflow.python.eager.polymorphic_function import atomic_function, polymo
 from tensorflow.python.framework import ops
 from tensorflow.python.training import optimizer as optimizers_v1
 
-from opdump import _imports, _stderr, _tensorflow_adapter
+from opdump import _imports, _stderr
 from opdump._frames import uncaught_exception
 from opdump._stderr import print_line
+from opdump._tensorflow import adapter
 
 _FUNCTION, _SESSION, _OPTIMIZER = 0, 1, 2  # sections; see door.h
 _EXISTING = {None: 0, "refuse": 1, "replace": 2, "append": 3, "original": 4}
 
-_library: _tensorflow_adapter.Library | None = None
+_library: adapter.Library | None = None
 _is_recording = False
 _context_handle: Any = None  # the one that the recorder knows
 _described: set[int] = set()  # graphs whose lines it knows
 _inside = threading.local()  # models that call models
 _failures: set[str] = set()
-hooks = sys.modules[__name__]  # as _attach calls what counts steps
+hooks = sys.modules[__name__]  # as opdump._torch.attach calls what counts steps
 
 
-def load() -> _tensorflow_adapter.Library:
+def load() -> adapter.Library:
     """Loads the recorder and installs the hooks, once. Must come before the program's first operator."""
     global _library
     if _library is None:
         if context._context is not None and context._context._initialized:
             raise RuntimeError("TensorFlow has run an operator already: import opdump, or open the device, before the first one")
-        _library = _tensorflow_adapter.Library()
+        _library = adapter.Library()
         if (original := _stderr.kept()) >= 0:
             _library.keep_stderr(original)
         _library.set_describer(_describer)
@@ -60,13 +61,13 @@ def load() -> _tensorflow_adapter.Library:
 
 def start(config: str | None, *, text: str | None = None, dialect: str | None = None, model_name: str | None = None,
           mode: str | None = None, strict: bool = False, existing: str | None = None, process: str | None = None) -> None:
-    """See opdump.start and opdump._attach.start."""
+    """See opdump.start and opdump._torch.attach.start."""
     global _is_recording, _context_handle
     if _is_recording:
         raise RuntimeError("a recording is in progress: stop it first")
     library = load()
-    options = _tensorflow_adapter.Options(
-        size=ctypes.sizeof(_tensorflow_adapter.Options), config_path=_encoded(config), config_text=_encoded(text),
+    options = adapter.Options(
+        size=ctypes.sizeof(adapter.Options), config_path=_encoded(config), config_text=_encoded(text),
         dialect=_encoded(dialect), mode=_encoded(mode), process=_encoded(process), strict=int(strict),
         existing=_EXISTING[existing], runtime=f"tensorflow {tf.__version__}".encode())
     _described.clear()
@@ -116,8 +117,8 @@ def start_from_environment() -> None:
 def make_config(output: str, *, steps: str, ops: str | None, module: str | None, budget: str | None, tensors: bool,
                 statistics: bool) -> str:
     """The configuration for a request. Raises ValueError if one of its values is wrong."""
-    return load().make_config(_tensorflow_adapter.Request(
-        size=ctypes.sizeof(_tensorflow_adapter.Request), content=int(tensors) | int(statistics) << 1, output=_encoded(output),
+    return load().make_config(adapter.Request(
+        size=ctypes.sizeof(adapter.Request), content=int(tensors) | int(statistics) << 1, output=_encoded(output),
         steps=_encoded(steps), ops=_encoded(ops), module=_encoded(module), budget=_encoded(budget)))
 
 
@@ -150,7 +151,7 @@ def _nothing_reaches_the_program(what: str) -> Iterator[None]:
 
 
 def _library_prefixes() -> tuple[str, ...]:
-    prefixes = [os.path.dirname(tf.__file__), os.path.dirname(os.path.abspath(__file__))]
+    prefixes = [os.path.dirname(tf.__file__), os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     packages = os.path.dirname(os.path.dirname(tf.__file__))
     prefixes += [os.path.join(packages, name) for name in ("keras", "tf_keras", "tensorflow_estimator")]
     stdlib = sysconfig.get_path("stdlib")
@@ -209,7 +210,7 @@ def _describe() -> None:
         _library.report_unseen(b"names of operators", repr(error).encode())
 
 
-_describer = _tensorflow_adapter.Describer(_describe)
+_describer = adapter.Describer(_describe)
 
 
 def _report_context() -> None:

@@ -8,8 +8,9 @@ import textwrap
 import zlib
 from typing import Any, Optional
 
-import _wide as wide
 import torch
+
+from . import wide
 
 _MAX_INSIDE = 1 << 20  # bytes that lie in the script itself
 

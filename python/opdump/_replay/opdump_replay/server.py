@@ -1,7 +1,6 @@
-"""Runs recorded operators of torch and of ONNX again in float64, for `opdump blame`: a program of its own that imports nothing
-of opdump, so that any Python with a torch can run it.
+"""Answers requests of `opdump blame`: recorded operators of torch and of ONNX run again in float64.
 
-The argument says how many others work beside it; its first answer has "others", how many do. Each reads one JSON request per line and
+The argument of the program says how many others work beside it; its first answer has "others", how many do. Each reads one JSON request per line and
 answers it with one line. A request has an operator with its recorded inputs and
 outputs, of one side or of both:
 
@@ -34,27 +33,13 @@ import importlib
 import json
 import math
 import mmap
-import os
 import sys
 from typing import Any, Iterable, Optional, Sequence, Union
 
-sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come first
+import torch
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # several of these run at once
-
-import _worker as worker  # noqa: E402
-
-worker.import_torch()
-
-import torch  # noqa: E402
-
-import _native as native  # noqa: E402
-import _pieces as pieces  # noqa: E402
-import _removal as removal  # noqa: E402
-import _replay_onnx as onnx  # noqa: E402
-import _rounding as rounding  # noqa: E402
-import _wide as wide  # noqa: E402
-from _rounding import LARGEST, ROUNDOFF, Tensors, widen  # noqa: E402
+from . import native, onnx_operators as onnx, pieces, removal, rounding, wide, worker
+from .rounding import LARGEST, ROUNDOFF, Tensors, widen
 
 _PIECE = 1 << 22  # elements that run again at once, if the operator can be split: in float64 these are 32 MiB
 _MAX_ELEMENTS = 1 << 28  # else
@@ -521,7 +506,7 @@ def _write_limits(path: str, gains: rounding.Gains) -> dict[str, Any]:
 
 
 def _write_script(request: dict[str, Any]) -> dict[str, Any]:
-    import _reproduce
+    from . import reproduce
 
     op, side = _make_operator(request["function"]), request["side"]
     tensors = {kind: {int(i): _load(place).to(getattr(torch, place["dtype"])) for i, place in side[kind].items()}
@@ -530,9 +515,9 @@ def _write_script(request: dict[str, Any]) -> dict[str, Any]:
         if op.domain == onnx.BLOCKED:
             raise CannotReplay("its kernel wants tensors in blocks, which the dump does not have; reproduce it from a dump of the model as written")
         exact = op.run(side["arguments"], {i: widen(x) for i, x in tensors["inputs"].items()}, None)
-        _reproduce.write_onnx_script(op, request, tensors["inputs"], tensors["outputs"], exact)
+        reproduce.write_onnx_script(op, request, tensors["inputs"], tensors["outputs"], exact)
     else:
-        _reproduce.write_script(op, request, tensors["inputs"], tensors["outputs"])
+        reproduce.write_script(op, request, tensors["inputs"], tensors["outputs"])
     return {"ok": True}
 
 
@@ -571,7 +556,7 @@ def _finite(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def main() -> None:
+def serve() -> None:
     worker.keep_memory()
     others = worker.fork_others()
     replies = sys.stdout
@@ -586,7 +571,3 @@ def main() -> None:
         except BrokenPipeError:  # opdump has ended
             return
 
-
-if __name__ == "__main__":
-    main()
-    os._exit(0)  # torch takes half a second to end

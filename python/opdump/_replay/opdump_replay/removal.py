@@ -1,4 +1,4 @@
-"""What tensors of a run would be without a fault, for `opdump blame`. Imports nothing of opdump."""
+"""What tensors of a run would be without a fault, for `opdump blame`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that are too large to run again at once, in pieces, for `opdump blame`. Imports nothing of opdump."""
+"""Operators that are too large to run again at once, in pieces, for `opdump blame`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Operators of ONNX in float64, for `opdump blame`: with torch where this file has them, else with ONNX Runtime, which has
-kernels in float64 for some. Imports nothing of opdump."""
+kernels in float64 for some."""
 
 from __future__ import annotations
 

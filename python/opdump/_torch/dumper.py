@@ -9,7 +9,7 @@ import threading
 import torch
 from torch.autograd import Variable
 
-from opdump import _torch  # loads the operators of the namespace below
+from opdump._torch import recorder  # loads the operators of the namespace below
 
 _operators = torch.ops.opdump_dumper
 
@@ -41,10 +41,10 @@ class _Hidden:
     """Hides the work inside from the program's modes, subclasses and profilers."""
 
     def __enter__(self) -> None:
-        _torch.hide()
+        recorder.hide()
 
     def __exit__(self, *exception: object) -> None:
-        _torch.unhide()
+        recorder.unhide()
 
 
 _hidden = _Hidden()
@@ -56,7 +56,7 @@ class _Engine:
     def __init__(self, engine, native_names: bool) -> None:
         self._engine = engine
         self._native_names = native_names
-        self.run_backward = _torch.around(engine.run_backward, self._begin_pass, _end_pass)
+        self.run_backward = recorder.around(engine.run_backward, self._begin_pass, _end_pass)
 
     def __getattr__(self, name):
         return getattr(self._engine, name)
@@ -241,21 +241,21 @@ def _joining(bootstrap):
 
     @functools.wraps(bootstrap)
     def joined(self):
-        _torch.join_thread()
+        recorder.join_thread()
         bootstrap(self)
 
     return joined
 
 
 def _start_recording() -> None:
-    from opdump import _attach
+    from opdump._torch import attach
 
     global _owns_recording
-    _torch.record_single_operators(True)
+    recorder.record_single_operators(True)
     try:
-        _attach.start("acl.json", existing="original")
+        attach.start("acl.json", existing="original")
     finally:
-        _torch.record_single_operators(False)
+        recorder.record_single_operators(False)
     _owns_recording = True
 
 
@@ -263,6 +263,6 @@ def _stop_recording() -> None:
     global _owns_recording
     if _owns_recording:
         _owns_recording = False
-        from opdump import _attach
+        from opdump._torch import attach
 
-        _attach.stop()
+        attach.stop()

@@ -10,9 +10,9 @@ from typing import Any
 
 from torch.utils.data import _utils, dataloader
 
-from opdump import _torch as hooks
+from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
-from opdump._unrecorded import unrecorded
+from opdump._torch.unrecorded import unrecorded
 
 _begin_worker: Callable[[str, int], None] | None = None
 _sets: dict[int, int] = {}  # how many sets of workers began in a step

@@ -12,9 +12,9 @@ import weakref
 
 import torch
 
-from opdump._unrecorded import out_of_sight
+from opdump._torch.unrecorded import out_of_sight
 
-LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)  # no code of the program
+LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)  # no code of the program
 
 optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
 

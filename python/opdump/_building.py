@@ -1,68 +1,26 @@
-"""Finds the recorder that fits the torch of this process. If none does, it is built once, from the sources beside this
-file, and kept in a cache."""
+"""Where our libraries are, and recorders that are built once, from sources in the package, and kept in a cache."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import fcntl
 import hashlib
-import importlib.machinery
-import importlib.util
 import os
 import pathlib
-import re
 import shlex
 import shutil
 import struct
 import subprocess
-import sys
-import sysconfig
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from types import ModuleType
+
+from opdump._stderr import print_line
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
-_SOURCES = _PACKAGE / "adapter_sources"
-_OLDEST = (1, 13)
-_GROUP = 9  # sources compiled at once: torch's headers cost most of the time
-_FLAGS = ["-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-w"]
 
 
 class CannotBuild(RuntimeError):
     """Why there is no recorder, in one sentence."""
-
-
-def identity() -> str:
-    """Names the torch and the Python that an adapter is for: "torch-2.15.0_cu130-1a2b3c4d-cpython-311-x86_64-linux-gnu"."""
-    import torch
-
-    commit = (getattr(torch.version, "git_version", None) or "unknown")[:8]
-    words = ["torch", torch.__version__, commit, sysconfig.get_config_var("SOABI") or sys.implementation.cache_tag]
-    if sys.flags.debug or hasattr(sys, "gettotalrefcount"):
-        words.append("debug")
-    return re.sub(r"[^A-Za-z0-9.-]", "_", "-".join(words))
-
-
-def load() -> ModuleType:
-    """The extension module of the recorder. Raises CannotBuild, or ImportError if it does not load."""
-    import torch
-
-    version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
-    if version < _OLDEST:
-        raise CannotBuild(f"torch {torch.__version__} is too old: opdump supports 1.13 and newer")
-    name = identity()
-    path = _PACKAGE / "adapters" / name / "_torch.so"
-    if not path.exists():
-        path = find_or_build(f"{name}-{digest(_SOURCES, _FLAGS)}", "_torch.so", _build)
-    if f"opdump recorder for torch {version[0]}.{version[1]};".encode() not in path.read_bytes():
-        raise CannotBuild(f"{path} is a recorder for another torch than {torch.__version__}: remove it")
-    # The recorder looks for it under its short name, wherever it lies.
-    ctypes.CDLL(str(library()))
-    loader = importlib.machinery.ExtensionFileLoader("opdump._torch", str(path))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location("opdump._torch", path, loader=loader))
-    loader.exec_module(module)
-    return module
 
 
 def library(name: str = "libopdump.so.0") -> pathlib.Path:
@@ -124,10 +82,6 @@ def _is_complete(path: pathlib.Path) -> bool:
 
 @contextlib.contextmanager
 def _locked(path: pathlib.Path) -> Iterator[None]:
-    import fcntl
-
-    from opdump._stderr import print_line  # CMake runs this file outside of the package
-
     with open(path, "w", encoding="ascii") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,59 +104,12 @@ def find_compiler() -> list[str]:
                       "newer one, or name one with CXX")
 
 
-def _build(path: pathlib.Path) -> None:
-    import torch
-
-    compiler = find_compiler()
-    headers = pathlib.Path(torch.__file__).parent / "include"
-    if not (headers / "torch/csrc/api/include/torch/version.h").exists():
-        headers = pathlib.Path("/usr/include")  # Debian's: libtorch-dev
-    if not (headers / "torch/csrc/api/include/torch/version.h").exists():
-        raise CannotBuild("torch's headers are not installed: install libtorch-dev")
-    python = sysconfig.get_path("include")
-    if not os.path.exists(os.path.join(python, "Python.h")):
-        raise CannotBuild(f"{python} has no Python.h: install the headers of this Python, for example python3-dev")
-    compile_ = [*compiler, *_FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}", f"-I{_SOURCES}"]
-    for directory in (headers, headers / "torch/csrc/api/include", python):
-        compile_ += ["-isystem", str(directory)]
-    sources = sorted(path.relative_to(_SOURCES) for path in _SOURCES.rglob("*.cc"))
-    own = [path for path in sources if path.parts[0] == "python"]
-    others = [path for path in sources if path not in own]
-    groups = [others[i:i + _GROUP] for i in range(0, len(others), _GROUP)] + [own]
-    with building(f"torch {torch.__version__}", path), tempfile.TemporaryDirectory(prefix="build-", dir=path.parent) as work:
-        objects = []
-        commands = []
-        for number, group in enumerate(groups):
-            unit = pathlib.Path(work) / f"unit{number}.cc"
-            unit.write_text("".join(f'#include "{source}"\n' for source in group))
-            objects.append(str(unit.with_suffix(".o")))
-            commands.append([*compile_, "-c", str(unit), "-o", objects[-1]])
-        log = path.parent / "build.log"
-        run(commands, log, "torch")
-        built = os.path.join(work, "_torch.so")
-        libraries = [str(next(_torch_libraries(name))) for name in ("torch_cpu", "c10")]
-        run([[*compiler, "-shared", "-o", built, *objects, str(library()), *libraries]], log, "torch")
-        os.replace(built, path)
-
-
 @contextlib.contextmanager
 def building(what: str, path: pathlib.Path) -> Iterator[None]:
-    from opdump._stderr import print_line  # CMake runs this file outside of the package
-
     print_line(f"building the recorder for {what} once, about a minute")
     begin = time.monotonic()
     yield
     print_line(f"built in {time.monotonic() - begin:.0f} s: {path}")
-
-
-def _torch_libraries(name: str) -> Iterator[pathlib.Path]:
-    """Where the library is mapped from: torch is loaded."""
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        for line in maps:
-            place = line.rstrip("\n").partition("/")
-            if re.fullmatch(rf"lib{name}\.so(\.[\d.]+)?", os.path.basename(place[2])):
-                yield pathlib.Path("/" + place[2])
-    raise CannotBuild(f"lib{name}.so is not loaded: this torch is linked in a way that opdump does not know")
 
 
 def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
@@ -226,7 +133,3 @@ def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
                     process.wait()
                 raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "
                                   "it takes g++ 12 or clang 14, or a newer one, which CXX can name")
-
-
-if __name__ == "__main__":  # for CMake
-    print(identity())

@@ -1,4 +1,4 @@
-"""Finds the recorder that fits the TensorFlow of this process, or builds it once, as _adapter.py does for torch."""
+"""Finds the recorder that fits the TensorFlow of this process, or builds it once, as opdump._torch.adapter does for torch."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import re
 import sysconfig
 import tempfile
 
-from opdump import _adapter
-from opdump._adapter import CannotBuild
+from opdump import _building
+from opdump._building import CannotBuild
 
-_SOURCES = pathlib.Path(__file__).resolve().parent / "tensorflow_sources"
+_SOURCES = pathlib.Path(__file__).resolve().parent / "sources"
 _OLDEST = (2, 16)
 _FLAGS = ["-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden", "-w"]
 
@@ -54,7 +54,7 @@ class Library:
     that must happen before TensorFlow makes its devices."""
 
     def __init__(self) -> None:
-        self._core = ctypes.CDLL(str(_adapter.library()))
+        self._core = ctypes.CDLL(str(_building.library()))
         self._core.opdump_last_error.restype = ctypes.c_char_p
         path = str(_find_built())
         quick, patient = ctypes.PyDLL(path), ctypes.CDLL(path)  # the first keeps the GIL, which costs less than to release it
@@ -87,7 +87,7 @@ def _find_built() -> pathlib.Path:
     version = tuple(int(number) for number in re.findall(r"\d+", tf.__version__)[:2])
     if version < _OLDEST:
         raise CannotBuild(f"TensorFlow {tf.__version__} is too old: opdump supports {_OLDEST[0]}.{_OLDEST[1]} and newer")
-    return _adapter.find_or_build(f"{_identity()}-{_adapter.digest(_SOURCES, _FLAGS)}", "_tensorflow.so", _build)
+    return _building.find_or_build(f"{_identity()}-{_building.digest(_SOURCES, _FLAGS)}", "recorder.so", _build)
 
 
 def _build(path: pathlib.Path) -> None:
@@ -96,18 +96,18 @@ def _build(path: pathlib.Path) -> None:
     root = pathlib.Path(tf.__file__).parent
     if not (root / "include/tensorflow/core/common_runtime/threadpool_device.h").exists():
         raise CannotBuild(f"this TensorFlow brings no headers in {root / 'include'}: install it from PyPI")
-    compiler = _adapter.find_compiler()
+    compiler = _building.find_compiler()
     flags = [flag for flag in tf.sysconfig.get_compile_flags() if not flag.startswith("-I")]
     includes = [f"-I{_SOURCES}"]
     for directory in (tf.sysconfig.get_include(), os.path.join(tf.sysconfig.get_include(), "external/farmhash_archive/src")):
         includes += ["-isystem", directory]
-    with _adapter.building(f"TensorFlow {tf.__version__}", path), tempfile.TemporaryDirectory(
+    with _building.building(f"TensorFlow {tf.__version__}", path), tempfile.TemporaryDirectory(
             prefix="build-", dir=path.parent) as work:
         unit = pathlib.Path(work) / "unit.cc"
         unit.write_text("".join(f'#include "{source.name}"\n' for source in sorted(_SOURCES.glob("*.cc"))))
         log = path.parent / "build.log"
-        _adapter.run([[*compiler, *_FLAGS, *flags, *includes, "-c", str(unit), "-o", f"{unit}.o"]], log, "TensorFlow")
+        _building.run([[*compiler, *_FLAGS, *flags, *includes, "-c", str(unit), "-o", f"{unit}.o"]], log, "TensorFlow")
         built = os.path.join(work, path.name)
         libraries = [str(root / name) for name in ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")]
-        _adapter.run([[*compiler, "-shared", "-o", built, f"{unit}.o", str(_adapter.library()), *libraries]], log, "TensorFlow")
+        _building.run([[*compiler, "-shared", "-o", built, f"{unit}.o", str(_building.library()), *libraries]], log, "TensorFlow")
         os.replace(built, path)

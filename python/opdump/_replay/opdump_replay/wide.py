@@ -1,4 +1,4 @@
-"""References in float64 for operators that torch has in fewer types only, for `opdump blame`. Imports nothing of opdump."""
+"""References in float64 for operators that torch has in fewer types only, for `opdump blame`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rounding explains of an operator's output (docs/blame.md), for `opdump blame`. Imports nothing of opdump."""
+"""What rounding explains of an operator's output (docs/blame.md), for `opdump blame`."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ Tensors = dict[int, torch.Tensor]
 Outputs = list[Optional[torch.Tensor]]
 Gains = dict[str, dict[str, dict[str, dict[str, Any]]]]  # what of, type of numbers, kind of operator: "runs", "whole", "peak"
 
+_LIMITS = pathlib.Path(__file__).parents[2] / "blame_limits.json"
 _LARGEST_GAINS = 8  # as kLargest of src/compare/gains/gains.h
 
 
 class Limits:
     """Up to where an error is rounding: three times the 99.9th percentile of runs without a fault, by type of the output and of
-    the operator, where that is more than the usual limits; from a file beside this one and from the user's."""
+    the operator, where that is more than the usual limits; from the file of the package and from the user's."""
 
     DEFAULT = (8.0, 64.0, 4.0)  # r, rho, alpha
     ROUNDED_ONCE = (3.0, 6.0, 0.35)
@@ -58,7 +59,7 @@ class Limits:
     def __init__(self, own: str = "") -> None:
         self._measured: dict[str, dict[str, list[float]]] = {}
         self.gains: Gains = {}
-        for path in (pathlib.Path(__file__).with_name("blame_limits.json"), *([pathlib.Path(own)] if own else [])):
+        for path in (_LIMITS, *([pathlib.Path(own)] if own else [])):
             limits, gains = read_limits(path)
             merge_gains(self.gains, gains)
             for dtype, operators in limits.items():

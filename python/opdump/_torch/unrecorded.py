@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from opdump import _torch as hooks
+from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
 
 

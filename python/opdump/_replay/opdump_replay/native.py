@@ -1,4 +1,4 @@
-"""An operator of this torch on recorded inputs, in their own types, for `opdump blame`. Imports nothing of opdump."""
+"""An operator of this torch on recorded inputs, in their own types, for `opdump blame`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Optional
 
 import torch
 
-from _removal import bits_of
-from _rounding import ROUNDOFF, Tensors
+from .removal import bits_of
+from .rounding import ROUNDOFF, Tensors
 
 _FEW = 32  # at most one element of so many is odd
 _SMALL = 2.0**-16  # of the root mean square: what is left where terms cancel
