@@ -118,27 +118,27 @@ def start(config: str, *, mode: str | None = None, strict: bool = False, existin
 
 def stop() -> bool:
     """Stops recording and waits until everything is on disk. False if something was lost (see opdump_status.json)."""
-    attach = _on_import.attached()
-    return attach.stop(sys.exc_info()[1]) if attach else True
+    recorder = _on_import.attached()
+    return recorder.stop(sys.exc_info()[1]) if recorder else True
 
 
 def step() -> None:
     """Ends the current step. From the first call on, only this function counts steps."""
-    attach = _on_import.attached()
-    if attach:
-        attach.hooks.step()
+    recorder = _on_import.attached()
+    if recorder:
+        recorder.step()
 
 
 def active() -> bool:
     """Whether the current step is recorded."""
-    attach = _on_import.attached()
-    return bool(attach and attach.hooks.active())
+    recorder = _on_import.attached()
+    return recorder is not None and recorder.active()
 
 
 def current_step() -> int:
     """The number of the current step, from 0."""
-    attach = _on_import.attached()
-    return attach.hooks.current_step() if attach else 0
+    recorder = _on_import.attached()
+    return recorder.current_step() if recorder else 0
 
 
 def set_dump(target, enabled: bool = True) -> None:
@@ -150,9 +150,9 @@ def set_dump(target, enabled: bool = True) -> None:
     """
     import torch  # noqa: F401
 
-    from opdump._torch import attach
+    from opdump._torch.attach import attachment
 
-    attach.set_dump(target, enabled)
+    attachment.set_dump(target, enabled)
 
 
 _on_import.start_with_framework()

@@ -3,50 +3,69 @@
 This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
 from opdump import _stderr
-from opdump._imports import Finder, call_after, report_to_run  # noqa: F401
+from opdump._imports import Finder, call_after
+
+TYPE_CHECKING = False  # the module typing costs more than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opdump._recording import Recorder
+    from opdump._torch.attach import Attachment
 
 
-def config():
+def config() -> str | None:
     """The configuration file named by the environment, or None."""
     return os.environ.get("OPDUMP_CONFIG") or os.environ.get("MINDSPORE_DUMP_CONFIG") or None
 
 
-def attached():
-    """The module that records: opdump._tensorflow.attach while it does, else opdump._torch.attach if it was imported, else None."""
+def attachment_of_torch() -> Attachment | None:
+    """None if nothing has been recorded in this process."""
+    return getattr(sys.modules.get("opdump._torch.attach"), "attachment", None)
+
+
+def attached() -> Recorder | None:
+    """What records: opdump._tensorflow.attach while it does, else the attachment of torch, if there is one."""
     tensorflow = sys.modules.get("opdump._tensorflow.attach")
-    return tensorflow if tensorflow is not None and tensorflow.is_recording() else sys.modules.get("opdump._torch.attach")
+    return tensorflow if tensorflow is not None and tensorflow.is_recording() else attachment_of_torch()
 
 
-def call_after_torch(then):
+def call_after_torch(then: Callable[[], object]) -> None:
     call_after("torch", then)
 
 
-def _start():
-    if os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch" or attached() is not None and attached().is_recording():
+def _is_recording() -> bool:
+    recorder = attached()
+    return recorder is not None and recorder.is_recording()
+
+
+def _start() -> None:
+    if os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch" or _is_recording():
         return
-    from opdump._torch import attach
+    from opdump._torch.attach import attachment
 
-    attach.start_from_environment()
+    attachment.start_from_environment()
 
 
-def _start_tensorflow():
-    if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow") != "tensorflow" or attached() is not None and attached().is_recording():
+def _start_tensorflow() -> None:
+    if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow") != "tensorflow" or _is_recording():
         return
     from opdump._tensorflow import attach
 
     attach.start_from_environment()
 
 
-def _is_compile_worker():
+def _is_compile_worker() -> bool:
     """Whether torch.compile has started this process to generate kernels: it runs nothing of the program."""
     return any(word.endswith("torch/_inductor/compile_worker/__main__.py") for word in getattr(sys, "orig_argv", ()))
 
 
-def start_with_framework():
+def start_with_framework() -> None:
     """Begins recording with the import of torch or TensorFlow, whichever comes first, if the environment names a
     configuration; at once if one is there. OPDUMP_FRAMEWORK names the one for a program that imports both."""
     if _is_compile_worker() or config() is None or any(isinstance(f, Finder) and f.then is _start for f in sys.meta_path):
@@ -59,8 +78,8 @@ def start_with_framework():
         call_after("tensorflow", _start_tensorflow)
 
 
-def recorder():
-    """The module that records the framework of this program: TensorFlow if only that is imported, else torch."""
+def recorder() -> Recorder:
+    """What records the framework of this program: TensorFlow if only that is imported, else torch."""
     only_tensorflow = "tensorflow" in sys.modules and "torch" not in sys.modules
     if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow" if only_tensorflow else "torch") == "tensorflow":
         from opdump._tensorflow import attach
@@ -71,7 +90,7 @@ def recorder():
     from opdump import _building, _errors
 
     try:
-        from opdump._torch import attach
+        from opdump._torch.attach import attachment
     except _building.CannotBuild as error:
         raise _errors.make("unsupported", str(error)) from None
-    return attach
+    return attachment

@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from opdump import _on_import, _stderr
 
@@ -18,6 +18,20 @@ Config = Union[StrPath, "dict[str, Any]"]
 Steps = Union[int, str, Iterable[int]]
 
 CONFIG_NAME = "opdump_config.json"  # as `opdump run -o` calls it
+
+
+class Recorder(Protocol):
+    """What records a framework: opdump._torch.attach.attachment, or the module opdump._tensorflow.attach."""
+
+    def start(self, config: str | None, *, text: str | None = ..., dialect: str | None = ..., model_name: str | None = ...,
+              mode: str | None = ..., strict: bool = ..., existing: str | None = ...) -> None: ...
+    def stop(self, failure: BaseException | None = ...) -> bool: ...
+    def step(self) -> None: ...
+    def active(self) -> bool: ...
+    def current_step(self) -> int: ...
+    def is_recording(self) -> bool: ...
+    def make_config(self, output: str, *, steps: str, ops: str | None, module: str | None, budget: str | None, tensors: bool,
+                    statistics: bool) -> str: ...
 
 
 class Recording:
@@ -81,7 +95,7 @@ class _Request(Recording):
         if self._output:  # nothing is not this directory
             self._output = os.path.abspath(self._output)
         try:
-            self._text = self._recorder.hooks.make_config(self._output, **self._arguments)
+            self._text = self._recorder.make_config(self._output, **self._arguments)
         except ValueError as error:
             raise _errors.make("config", str(error)) from None
         return self._output, os.path.join(self._output, CONFIG_NAME), self._text

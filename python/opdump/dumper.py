@@ -96,7 +96,7 @@ class dumper:  # noqa: N801  (the original's name)
         if mode == _LOAD:
             self._check_load_path()
         dump_path = _find_file(self._dump_path)
-        from opdump import _on_import
+        from opdump import _imports
         from opdump._torch import dumper as backward
 
         backward.start(
@@ -108,7 +108,7 @@ class dumper:  # noqa: N801  (the original's name)
             node_names=self._node_names,
             device_type=self._device_type,
         )
-        _on_import.report_to_run("+-")
+        _imports.report_to_run("+-")
 
     def _check_load_path(self) -> None:
         path = self._load_path

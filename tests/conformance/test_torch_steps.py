@@ -327,10 +327,10 @@ def test_scripted_modules_have_names_and_lose_nothing(recorded):
 def test_no_failure_of_a_hook_reaches_the_program(opdump):
     """Every hook of Python fails here, and the import of what records, too."""
     dump = opdump.run("""
-        import torch, opdump._torch.attach as attach
+        import torch, opdump._torch.names as names
         def fail(*args, **kwargs):
             raise AttributeError("a hook fails")
-        attach._name_weights = attach._input_names = fail
+        names._name_weights = names._input_names = fail
         class Unhashable(torch.optim.SGD):
             __hash__ = None
         model = torch.nn.Sequential(torch.nn.Linear(3, 2))

@@ -39,7 +39,6 @@ _context_handle: Any = None  # the one that the recorder knows
 _described: set[int] = set()  # graphs whose lines it knows
 _inside = threading.local()  # models that call models
 _failures: set[str] = set()
-hooks = sys.modules[__name__]  # as opdump._torch.attach calls what counts steps
 
 
 def load() -> adapter.Library:
@@ -61,7 +60,7 @@ def load() -> adapter.Library:
 
 def start(config: str | None, *, text: str | None = None, dialect: str | None = None, model_name: str | None = None,
           mode: str | None = None, strict: bool = False, existing: str | None = None, process: str | None = None) -> None:
-    """See opdump.start and opdump._torch.attach.start."""
+    """See opdump.start and opdump._torch.attach."""
     global _is_recording, _context_handle
     if _is_recording:
         raise RuntimeError("a recording is in progress: stop it first")

@@ -248,12 +248,12 @@ def _joining(bootstrap):
 
 
 def _start_recording() -> None:
-    from opdump._torch import attach
+    from opdump._torch.attach import attachment
 
     global _owns_recording
     recorder.record_single_operators(True)
     try:
-        attach.start("acl.json", existing="original")
+        attachment.start("acl.json", existing="original")
     finally:
         recorder.record_single_operators(False)
     _owns_recording = True
@@ -263,6 +263,6 @@ def _stop_recording() -> None:
     global _owns_recording
     if _owns_recording:
         _owns_recording = False
-        from opdump._torch import attach
+        from opdump._torch.attach import attachment
 
-        attach.stop()
+        attachment.stop()

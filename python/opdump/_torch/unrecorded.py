@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
-
 
 _in_place_of_torch: set[types.CodeType] = set()
 
@@ -70,3 +70,16 @@ def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
             hooks.resume()
 
     return paused
+
+
+@contextlib.contextmanager
+def nothing_reaches_the_program(what: str) -> Iterator[None]:
+    """A failure of opdump is a loss, reported once; it never reaches the program. The program's modes and subclasses do
+    not see the work done here."""
+    hooks.hide()
+    try:
+        yield
+    except Exception as error:
+        hooks.report_unseen(what, repr(error))
+    finally:
+        hooks.unhide()

@@ -88,18 +88,18 @@ def _record(config: CompilerConfig, options: dict[str, str], model: Any) -> None
 def _begin(config: CompilerConfig, options: dict[str, str], regions: bool) -> None:
     import torch  # noqa: F401
 
-    from opdump._torch import attach
+    from opdump._torch.attach import attachment
 
     if not config.dump_config.enable_dump:
-        attach.start(options["ge_dump_with_acl_config"], dialect="acl", model_name=MODEL_NAME, executions=True,
-                      existing="original")
+        attachment.start(options["ge_dump_with_acl_config"], dialect="acl", model_name=MODEL_NAME, executions=True,
+                         existing="original")
         return
     if config.dump_config.dump_config_path:
         warnings.warn("dump_config_path has no effect together with enable_dump: the other options decide", stacklevel=4)
     if regions:
         scope.restrict()
     text = json.dumps(acl_config(options, regions), indent=2)
-    attach.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME, executions=True, existing="original")
+    attachment.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME, executions=True, existing="original")
 
 
 class Backend:
