@@ -141,7 +141,7 @@ def current_step() -> int:
     return recorder.current_step() if recorder else 0
 
 
-def set_dump(target, enabled: bool = True) -> None:
+def set_dump(target: object, enabled: bool = True) -> None:
     """Flags what a configuration with "dump_mode": 2 records: a torch.nn.Module with all modules below it, an operator or
     scope by name ("Default/conv1-Conv2d/convolution-op0"), or all operators of a type, by its name ("relu", MindSpore's
     "ReLU") or a function of torch (torch.relu). Gradients of modules and names are included. False excludes a part.

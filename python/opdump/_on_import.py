@@ -13,8 +13,6 @@ from opdump._imports import Finder, call_after
 
 TYPE_CHECKING = False  # the module typing costs more than all the rest
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from opdump._recording import Recorder
     from opdump._torch.attach import Attachment
 
@@ -30,13 +28,9 @@ def attachment_of_torch() -> Attachment | None:
 
 
 def attached() -> Recorder | None:
-    """What records: opdump._tensorflow.attach while it does, else the attachment of torch, if there is one."""
-    tensorflow = sys.modules.get("opdump._tensorflow.attach")
+    """What records: the attachment of TensorFlow while it does, else that of torch, if there is one."""
+    tensorflow: Recorder | None = getattr(sys.modules.get("opdump._tensorflow.attach"), "attachment", None)
     return tensorflow if tensorflow is not None and tensorflow.is_recording() else attachment_of_torch()
-
-
-def call_after_torch(then: Callable[[], object]) -> None:
-    call_after("torch", then)
 
 
 def _is_recording() -> bool:
@@ -55,9 +49,9 @@ def _start() -> None:
 def _start_tensorflow() -> None:
     if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow") != "tensorflow" or _is_recording():
         return
-    from opdump._tensorflow import attach
+    from opdump._tensorflow.attach import attachment
 
-    attach.start_from_environment()
+    attachment.start_from_environment()
 
 
 def _is_compile_worker() -> bool:
@@ -74,7 +68,7 @@ def start_with_framework() -> None:
     # Children that record belong to one run, even if this process never records.
     os.environ.setdefault("OPDUMP_RUN_ID", os.urandom(8).hex())
     if attached() is None:
-        call_after_torch(_start)
+        call_after("torch", _start)
         call_after("tensorflow", _start_tensorflow)
 
 
@@ -82,9 +76,9 @@ def recorder() -> Recorder:
     """What records the framework of this program: TensorFlow if only that is imported, else torch."""
     only_tensorflow = "tensorflow" in sys.modules and "torch" not in sys.modules
     if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow" if only_tensorflow else "torch") == "tensorflow":
-        from opdump._tensorflow import attach
+        from opdump._tensorflow.attach import attachment
 
-        return attach
+        return attachment
     import torch  # noqa: F401  (recording hooks a complete torch)
 
     from opdump import _building, _errors

@@ -11,7 +11,7 @@ import os
 import pathlib
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from opdump import _core, _errors
@@ -285,7 +285,7 @@ def _html(value: object) -> str:
 _MOST_ROWS = 20
 
 
-def _table(head: Iterable[str], rows: list[tuple[object, ...]]) -> str:
+def _table(head: Iterable[str], rows: Sequence[tuple[object, ...]]) -> str:
     """Rows as HTML, the first of many; nothing if there are none."""
     if not rows:
         return ""

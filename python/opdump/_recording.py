@@ -21,7 +21,7 @@ CONFIG_NAME = "opdump_config.json"  # as `opdump run -o` calls it
 
 
 class Recorder(Protocol):
-    """What records a framework: opdump._torch.attach.attachment, or the module opdump._tensorflow.attach."""
+    """What records a framework: the attachment of opdump._torch.attach or opdump._tensorflow.attach."""
 
     def start(self, config: str | None, *, text: str | None = ..., dialect: str | None = ..., model_name: str | None = ...,
               mode: str | None = ..., strict: bool = ..., existing: str | None = ...) -> None: ...
@@ -69,7 +69,7 @@ class Recording:
         """Opens the dump in the configured directory after the recording."""
         from opdump import _reading
 
-        if self.complete is None:
+        if self.path is None or self.complete is None:
             raise RuntimeError("the recording has not ended")
         return _reading.open(self.path)
 

@@ -8,6 +8,8 @@ import pathlib
 import re
 import sysconfig
 import tempfile
+from collections.abc import Callable
+from typing import Any
 
 from opdump import _building
 from opdump._building import CannotBuild
@@ -53,6 +55,22 @@ class Library:
     """The functions of adapters/tensorflow/door.h without their prefix. Loading it registers the device that shows its kernels:
     that must happen before TensorFlow makes its devices."""
 
+    keep_stderr: Callable[[int], None]
+    start: Callable[[Any, bytes | None], int]
+    stop: Callable[[int], int]
+    set_describer: Callable[[Any], None]
+    describe: Callable[[bytes, bytes | None, int], None]
+    set_context: Callable[[int | None], None]
+    enter: Callable[[bytes, int], None]
+    leave: Callable[[int], None]
+    begin_unit: Callable[[bytes], None]
+    add_optimizer: Callable[[bytes | None], None]
+    add_source: Callable[[bytes, bytes | None, int], None]
+    step: Callable[[], None]
+    is_active: Callable[[], int]
+    current_step: Callable[[], int]
+    report_unseen: Callable[[bytes, bytes], None]
+
     def __init__(self) -> None:
         self._core = ctypes.CDLL(str(_building.library()))
         self._core.opdump_last_error.restype = ctypes.c_char_p
@@ -68,7 +86,7 @@ class Library:
         text = ctypes.c_char_p()
         if self._core.opdump_make_config(ctypes.byref(request), ctypes.byref(text)):
             raise ValueError(self.last_error())
-        return text.value.decode()
+        return (text.value or b"").decode()
 
     def last_error(self) -> str:
         return self._core.opdump_last_error().decode("utf-8", "replace")

@@ -52,7 +52,10 @@ def load() -> ModuleType:
     # The recorder looks for it under its short name, wherever it lies.
     ctypes.CDLL(str(_building.library()))
     loader = importlib.machinery.ExtensionFileLoader("opdump._torch.recorder", str(path))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location("opdump._torch.recorder", path, loader=loader))
+    spec = importlib.util.spec_from_loader("opdump._torch.recorder", loader)
+    if spec is None:
+        raise CannotBuild(f"{path} is no extension module")
+    module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module
 
@@ -61,7 +64,7 @@ def _build(path: pathlib.Path) -> None:
     import torch
 
     compiler = _building.find_compiler()
-    headers = pathlib.Path(torch.__file__).parent / "include"
+    headers = pathlib.Path(torch.__path__[0]) / "include"
     if not (headers / "torch/csrc/api/include/torch/version.h").exists():
         headers = pathlib.Path("/usr/include")  # Debian's: libtorch-dev
     if not (headers / "torch/csrc/api/include/torch/version.h").exists():

@@ -82,23 +82,21 @@ class Attachment:
     def is_recording(self) -> bool:
         return self._settings is not None
 
-    def set_dump(self, target: object, enabled: bool) -> None:
+    def set_dump(self, target: Any, enabled: bool) -> None:
         """See opdump.set_dump."""
-        if not isinstance(target, (torch.nn.Module, str)):
-            operator_type = _operator_type(target)
-            if operator_type is None:
-                raise ValueError(
-                    'The "target" parameter must be an instance of torch.nn.Module, a function of torch or the name of an operator, '
-                    f"but got an instance of {type(target)}."
-                )
-            target = operator_type
+        modules = list(target.modules()) if isinstance(target, torch.nn.Module) else None
+        name = target if isinstance(target, str) else "" if modules is not None else _operator_type(target)
+        if name is None:
+            raise ValueError(
+                'The "target" parameter must be an instance of torch.nn.Module, a function of torch or the name of an operator, '
+                f"but got an instance of {type(target)}."
+            )
         if not isinstance(enabled, bool):
             raise ValueError('The "enabled" parameter must be bool.')
-        if isinstance(target, str):
-            self._name_flags[target] = enabled
-            hooks.flag_name(target, enabled)
-            return
-        for module in target.modules():
+        if modules is None:
+            self._name_flags[name] = enabled
+            hooks.flag_name(name, enabled)
+        for module in modules or ():
             self._flags[module] = enabled
             hooks.flag_module(module)
 
@@ -110,9 +108,10 @@ class Attachment:
             return self._start_from_environment(processes.process_name())
         from multiprocessing import process
 
+        base: Any = process.BaseProcess
         self._is_spawning = True
         self._install_once(only_executions=False)
-        process.BaseProcess._bootstrap = self._begin_spawned(process.BaseProcess._bootstrap)
+        base._bootstrap = self._begin_spawned(base._bootstrap)
 
     def _forget(self) -> None:
         """Resets all state, so that the same program has the same names and steps in each recording."""

@@ -58,7 +58,7 @@ def _pause_fake_tensors() -> None:
 
 def _pause_snapshots() -> None:
     """What `make_fx` keeps of fake tensors: torch copies them without the mode's __torch_dispatch__."""
-    tracer = sys.modules["torch.fx.experimental.proxy_tensor"]
+    tracer: Any = sys.modules["torch.fx.experimental.proxy_tensor"]
     if hasattr(tracer, "snapshot_fake"):
         tracer.snapshot_fake = unrecorded(tracer.snapshot_fake)
 
@@ -83,13 +83,13 @@ def _pause_compilers() -> None:
 
 
 def _pause_frames() -> None:
-    frames = sys.modules["torch._dynamo.convert_frame"]
+    frames: Any = sys.modules["torch._dynamo.convert_frame"]
     frames._compile = unrecorded(frames._compile)
 
 
 def _pause_export() -> None:
     """Before torch 2.7 tensors that it traces reach the dispatcher."""
-    trace = sys.modules["torch.export._trace"]
+    trace: Any = sys.modules["torch.export._trace"]
     if hasattr(trace, "_export"):
         trace._export = unrecorded(trace._export)
 
@@ -117,7 +117,7 @@ def _pause_captures() -> None:
 
 def _watch_regions() -> None:
     leave_to_python()
-    dynamo = sys.modules["torch._dynamo"]
+    dynamo: Any = sys.modules["torch._dynamo"]
     original = dynamo.optimize
 
     @functools.wraps(original)
@@ -358,6 +358,8 @@ class _Opaque(_Backend):
 
         def run_region(*args: Any) -> Any:
             is_recorded = hooks.active()
+            before: Any = None
+            call: Any = None
             if is_recorded:
                 before = _hidden(torch.get_rng_state)
                 call = _hidden(torch.ops.opdump_torch.begin_region, name, _tensors(args))

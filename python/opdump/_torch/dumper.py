@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 import threading
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch.autograd import Variable
@@ -29,10 +31,12 @@ _SCALARS = frozenset(
 _NODE = re.compile(r"(?P<name>\w+Backward)(?P<number>\d+)")
 _TENSOR, _TENSORS, _INT_VECTOR, _INTEGER, _BOOLEAN, _FLOATING, _SCALAR = 0, 1, 2, 3, 4, 5, 7
 
-_engine = None  # torch's own, while ours is in its place
-_bootstrap = None  # of threads, likewise
+_engine: Any = None  # torch's own, while ours is in its place
+_bootstrap: Any = None  # of threads, likewise
+_Thread: Any = threading.Thread
 _SavedTensor = torch._C._autograd.SavedTensor
-_register_hooks = _push_hooks = None  # torch's own, likewise
+_register_hooks: Any = None  # torch's own, likewise
+_push_hooks: Any = None
 _registered_hooks = False  # the program gave hooks to saved tensors, at any time
 _owns_recording = False  # the recording of acl.json
 
@@ -53,16 +57,16 @@ _hidden = _Hidden()
 class _Engine:
     """Runs backward passes of torch's engine with hooks on the nodes."""
 
-    def __init__(self, engine, native_names: bool) -> None:
+    def __init__(self, engine: Any, native_names: bool) -> None:
         self._engine = engine
         self._native_names = native_names
         self.run_backward = recorder.around(engine.run_backward, self._begin_pass, _end_pass)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    def _begin_pass(self, tensors=(), *args) -> list:
-        handles = []
+    def _begin_pass(self, tensors: Iterable[Any] = (), *args: Any) -> list[Any]:
+        handles: list[Any] = []
         with _hidden:
             try:
                 self._hook_nodes(tensors, handles)
@@ -70,7 +74,7 @@ class _Engine:
                 _operators.lose("backward", str(error))
         return handles
 
-    def _hook_nodes(self, tensors, handles: list) -> None:
+    def _hook_nodes(self, tensors: Iterable[Any], handles: list[Any]) -> None:
         if _operators.is_transformed():  # functorch: gradients without memory; what the nodes run is recorded instead
             return
         has_hooks = _has_saved_tensor_hooks()
@@ -82,17 +86,17 @@ class _Engine:
                 handles.append(node.register_hook(functools.partial(_end, name)))
 
 
-def _end_pass(handles: list) -> None:
+def _end_pass(handles: list[Any]) -> None:
     with _hidden:
         _operators.abandon_node()
         for handle in handles:
             handle.remove()
 
 
-def _find_nodes(tensors):
+def _find_nodes(tensors: Iterable[Any]) -> list[Any]:
     """Every node that the gradients of `tensors` may reach."""
     waiting = [getattr(tensor, "grad_fn", None) or getattr(tensor, "node", None) for tensor in tensors]
-    found = {}
+    found: dict[int, Any] = {}
     while waiting:
         node = waiting.pop()
         if node is None or id(node) in found:
@@ -102,7 +106,7 @@ def _find_nodes(tensors):
     return list(found.values())
 
 
-def _node_name(node, native: bool) -> str | None:
+def _node_name(node: Any, native: bool) -> str | None:
     """The node's name in the file; None if it is not recorded. Nodes of a formula have a number at the end:
     those of torch.autograd.Function and the engine's own (AccumulateGrad) do not; the operators that they run are recorded."""
     match = _NODE.fullmatch(type(node).__name__)
@@ -115,7 +119,7 @@ def _node_name(node, native: bool) -> str | None:
     return match[0] if native else old
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _saved_names(node_type: type, has_hooks: bool) -> tuple[str, ...]:
     """The attributes to read. With `has_hooks` no tensors: reading them would call the program's hooks once
     more, and a hook may count its calls or return a tensor only once (torch.utils.checkpoint)."""
@@ -129,9 +133,9 @@ def _has_saved_tensor_hooks() -> bool:
     return _registered_hooks
 
 
-def _noting(register):
+def _noting(register: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(register)
-    def noted(*args):
+    def noted(*args: Any) -> Any:
         global _registered_hooks
         _registered_hooks = True
         return register(*args)
@@ -139,7 +143,7 @@ def _noting(register):
     return noted
 
 
-def _begin(node, name: str, native: bool, has_hooks: bool, grads) -> None:
+def _begin(node: Any, name: str, native: bool, has_hooks: bool, grads: Iterable[Any]) -> None:
     with _hidden:
         try:
             _begin_node(node, name, native, has_hooks, grads)
@@ -147,8 +151,9 @@ def _begin(node, name: str, native: bool, has_hooks: bool, grads) -> None:
             _operators.lose(name, str(error))
 
 
-def _begin_node(node, name: str, native: bool, has_hooks: bool, grads) -> None:
-    names, types, values = ["grads"], [_TENSORS], [tuple(grads)]
+def _begin_node(node: Any, name: str, native: bool, has_hooks: bool, grads: Iterable[Any]) -> None:
+    names, types = ["grads"], [_TENSORS]
+    values: list[Any] = [tuple(grads)]
     for attribute in _saved_names(type(node), has_hooks):
         try:
             value = getattr(node, attribute)
@@ -165,7 +170,7 @@ def _begin_node(node, name: str, native: bool, has_hooks: bool, grads) -> None:
     _operators.begin_node(name, names, types, values)
 
 
-def _end(name: str, grad_inputs, grad_outputs) -> None:
+def _end(name: str, grad_inputs: Iterable[Any], grad_outputs: Iterable[Any]) -> None:
     overflowed = False
     with _hidden:
         try:
@@ -176,7 +181,7 @@ def _end(name: str, grad_inputs, grad_outputs) -> None:
         raise RuntimeError(f"Function '{name}' has overflow.")
 
 
-def _classify(name: str, value):
+def _classify(name: str, value: Any) -> tuple[int | None, Any]:
     """The number of its kind in the file, and the value in a form that operators accept; None if it is not written."""
     if isinstance(value, torch.Tensor):
         return _TENSOR, value
@@ -199,7 +204,8 @@ def _signed(number: int) -> int:
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, device_type) -> None:
+def start(mode: int, *, dump_path: str | None, load_path: str | None, with_acl: bool, bug_compatible: bool, node_names: str,
+          device_type: int) -> None:
     """Begins a mode and ends the current one."""
     global _engine, _bootstrap, _register_hooks, _push_hooks
     stop()
@@ -217,8 +223,8 @@ def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, d
     torch._C._autograd._push_saved_tensors_default_hooks = _noting(_push_hooks)
     _engine = Variable._execution_engine
     Variable._execution_engine = _Engine(_engine, node_names == "native")
-    _bootstrap = threading.Thread._bootstrap_inner
-    threading.Thread._bootstrap_inner = _joining(_bootstrap)
+    _bootstrap = _Thread._bootstrap_inner
+    _Thread._bootstrap_inner = _joining(_bootstrap)
 
 
 def stop() -> str:
@@ -226,7 +232,7 @@ def stop() -> str:
     global _engine
     if _engine is not None:
         Variable._execution_engine = _engine
-        threading.Thread._bootstrap_inner = _bootstrap
+        _Thread._bootstrap_inner = _bootstrap
         _SavedTensor.register_hooks = _register_hooks
         torch._C._autograd._push_saved_tensors_default_hooks = _push_hooks
         _engine = None
@@ -236,11 +242,11 @@ def stop() -> str:
     return loss
 
 
-def _joining(bootstrap):
+def _joining(bootstrap: Callable[[Any], None]) -> Callable[[Any], None]:
     """Enables recording for the calling thread; new threads do not inherit it."""
 
     @functools.wraps(bootstrap)
-    def joined(self):
+    def joined(self: Any) -> None:
         recorder.join_thread()
         bootstrap(self)
 

@@ -14,7 +14,7 @@ def install(rest: Callable[[], None], stop: Callable[[], None]) -> None:
     find_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = find_shell() if find_shell else None
     kernel = getattr(shell, "kernel", None)
-    if kernel is None:
+    if shell is None or kernel is None:
         return
     shell.events.register("post_run_cell", lambda _result: rest())
     shut_down = kernel.do_shutdown

@@ -14,7 +14,7 @@ import torch
 
 from opdump._torch.unrecorded import out_of_sight
 
-LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)  # no code of the program
+LIBRARIES = (os.path.join(torch.__path__[0], ""), os.path.dirname(os.path.dirname(__file__)) + os.sep)  # no code of the program
 
 optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
 

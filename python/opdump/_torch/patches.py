@@ -36,7 +36,8 @@ def install(names: Names) -> None:
     torch.optim.Optimizer.__init__ = _note_optimizers(torch.optim.Optimizer.__init__)
     _find_optimizers()
     _hide_key_from_python()
-    threading.Thread._bootstrap_inner = _join(threading.Thread._bootstrap_inner)
+    thread: Any = threading.Thread
+    thread._bootstrap_inner = _join(thread._bootstrap_inner)
     for name in _EXPORTS:
         if hasattr(torch.Tensor, name):
             setattr(torch.Tensor, name, _settle_first(getattr(torch.Tensor, name)))

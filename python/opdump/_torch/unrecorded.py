@@ -41,17 +41,18 @@ except ImportError:  # torch 1.13 has none
 
 def out_of_sight(function: Callable[..., Any]) -> Callable[..., Any]:
     """Functions of ours that run between two compiled parts of a module: a compiler that waits there would compile them, too."""
-    if _set_compiler is None:
+    set_compiler = _set_compiler
+    if set_compiler is None:
         return function
 
     @uncompiled
     @functools.wraps(function)
     def run(*args: Any) -> Any:
-        compiler = _set_compiler(None)
+        compiler = set_compiler(None)
         try:
             return function(*args)
         finally:
-            _set_compiler(compiler)
+            set_compiler(compiler)
 
     return run
 

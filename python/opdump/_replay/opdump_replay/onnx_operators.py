@@ -8,10 +8,10 @@ from typing import Any, Callable, Optional
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
-Tensor = torch.Tensor
 Attributes = dict[str, Any]
-Inputs = list[Optional[Tensor]]
+Inputs = list[Any]  # tensors; None: not given
 
 NO_INPUTS = "the dump has no data of its inputs, which opdump run -o records"
 
@@ -182,7 +182,7 @@ def _slice(a: Attributes, x: Inputs, version: int) -> Tensor:
     def numbers(name: str, at: int) -> Optional[list[int]]:
         return [int(n) for n in x[at].tolist()] if len(x) > at and x[at] is not None else a.get(name)
 
-    y, starts, ends = x[0], numbers("starts", 1), numbers("ends", 2)
+    y, starts, ends = x[0], numbers("starts", 1) or [], numbers("ends", 2) or []
     axes, steps = numbers("axes", 3) or range(len(starts)), numbers("steps", 4) or [1] * len(starts)
     for start, end, axis, step in zip(starts, ends, axes, steps):
         places = list(range(y.shape[axis]))[slice(start, None if step < 0 and end < -y.shape[axis] else end, step)]
@@ -244,7 +244,7 @@ def _divide(a: Attributes, x: Inputs, version: int) -> Tensor:
 
 def _cast(a: Attributes, x: Inputs, version: int) -> Tensor:
     kinds = {2: torch.uint8, 3: torch.int8, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool}
-    return x[0].to(kinds.get(a.get("to"), torch.float64))  # type: ignore[arg-type]
+    return x[0].to(kinds.get(a.get("to", 0), torch.float64))
 
 
 def _gelu(a: Attributes, x: Inputs, version: int) -> Tensor:

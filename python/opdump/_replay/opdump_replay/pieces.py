@@ -78,6 +78,10 @@ def factor(of: dict[str, Any]) -> float:
     return max(of[key] / limit for key, limit in zip(("r", "rho", "alpha"), of["limits"]))
 
 
+def are_rounding(outputs: Iterable[dict[str, Any]]) -> bool:
+    return all(not of["wrong"] if "wrong" in of else factor(of) <= 1 for of in outputs)
+
+
 def _merge_output(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     """Of the worse piece, with the wrong elements of both."""
     if ("wrong" in a) != ("wrong" in b):
