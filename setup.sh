@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 packages=(
   # to build
-  cmake ninja-build g++ ccache pkg-config clang-format
+  cmake ninja-build g++ ccache pkg-config clang-format clang-tidy
   clang libclang-rt-dev  # sanitizers and fuzz targets
   nlohmann-json3-dev libcli11-dev libhwy-dev libsimdjson-dev libssl-dev libre2-dev zlib1g-dev
   libprotozero-dev libhdf5-dev

@@ -44,7 +44,8 @@ __all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "recor
            "DumpSet",
            "Operator", "Slot", "Comparison", "Finding", "Recording", "Error", "ConfigError", "NotFoundError", "ReadError"]
 
-_PLACES = {"open": "_reading", "compare": "_reading", "assert_same": "_reading", "report": "_reading", "plan": "_reading", "DumpSet": "_reading", "Comparison": "_reading",
+_PLACES = {"open": "_reading", "compare": "_reading", "assert_same": "_reading", "report": "_reading", "plan": "_reading",
+           "DumpSet": "_reading", "Comparison": "_reading",
            "Operator": "_core", "Slot": "_core", "Finding": "_core", "Recording": "_recording",
            "Error": "_errors", "ConfigError": "_errors", "NotFoundError": "_errors", "ReadError": "_errors"}
 _MODULES = {"acl", "dumper", "torchair", "npu_device", "mindspore"}

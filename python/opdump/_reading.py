@@ -154,7 +154,7 @@ class Comparison:
         """A row for each pair of slots: verdict, metrics, reason. The columns are those of `opdump compare --csv`."""
         import pandas
 
-        text = {name: str for name in ("operator", "type", "slot", "dtype", "shape", "verdict", "source", "reason", "phase")}
+        text = dict.fromkeys(("operator", "type", "slot", "dtype", "shape", "verdict", "source", "reason", "phase"), str)
         return pandas.read_csv(io.StringIO(self._core.csv()), dtype=text, keep_default_na=False,
                                na_values={name: ["", "nan"] for name in _METRICS})
 
@@ -245,7 +245,7 @@ def report(golden: DumpSet | StrPath, actual: DumpSet | StrPath | None = None, o
     """Writes the comparison of two dumps, one dump, or a saved result as a page for a browser: `opdump report`. Returns the
     path of the page. Raises Error with what the program says."""
     sides = [os.fspath(side.path if isinstance(side, DumpSet) else side) for side in (golden, actual) if side is not None]
-    done = subprocess.run([_program(), "report", "-o", os.fspath(output), "--", *sides], capture_output=True, text=True)
+    done = subprocess.run([_program(), "report", "-o", os.fspath(output), "--", *sides], capture_output=True, text=True, check=False)
     if done.returncode:
         raise _errors.make("internal", done.stderr.strip().removeprefix("opdump: "))
     return os.fspath(output)

@@ -44,7 +44,7 @@ def _open_messages() -> int | None:
 
 
 def _name(fd: int) -> str:
-    return "%d:%d" % _identity(fd)
+    return "{}:{}".format(*_identity(fd))
 
 
 def kept() -> int:

@@ -19,8 +19,7 @@ def is_torchair(text: str) -> bool:
     A hyphen must be between digits, and there must be enough digits between two hyphens for both. One line feed at the
     end is accepted, and so are the digits of every script.
     """
-    if text.endswith("\n"):
-        text = text[:-1]
+    text = text.removesuffix("\n")
     digits, behind_hyphen = 0, False
     for letter in text:
         if letter.isdecimal():

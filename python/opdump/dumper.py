@@ -23,7 +23,7 @@ _OFF, _DUMP, _LOAD, _CHECK_OVERFLOW = range(4)
 _NPU = 10  # as DeviceType
 
 
-class dumper:  # noqa: N801  (the original's name)
+class dumper:
     """A context manager; `use_dump`, `use_load` or `check_overflow` selects its mode.
 
     An object can be used once. `dump_path` is a directory or the .h5 file to create; None is the working directory.

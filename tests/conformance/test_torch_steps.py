@@ -1,6 +1,5 @@
 """Where steps begin and end, what is none, and what of one recording reaches the next: nothing."""
 
-import json
 import subprocess
 
 import pytest

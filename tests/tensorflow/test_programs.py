@@ -8,7 +8,7 @@ import pytest
 from conftest import OPDUMP, PROGRAMS, PYTHON, Dump, plain, record, run, script
 
 sys.path.insert(0, str(OPDUMP.parent.parent / "python"))
-import opdump  # noqa: E402
+import opdump
 
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "printed")
 

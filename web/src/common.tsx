@@ -32,7 +32,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
   };
   return (
     <div class="copy">
-      <pre tabIndex={0} aria-label={label}><code>{text}</code></pre>
+      <pre tabIndex={0} role="group" aria-label={label}><code>{text}</code></pre>
       {navigator.clipboard && <button type="button" class="small" onClick={copy} aria-label={`Copy: ${label}`}>{done ? 'Copied' : 'Copy'}</button>}
     </div>
   );

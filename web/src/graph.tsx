@@ -76,7 +76,7 @@ function Picture({ near, result, centre, label }: { near: Near; result: Result; 
     graph.setGraph({ rankdir: 'TB', nodesep: 18, ranksep: 44, marginx: 8, marginy: 8 });
     graph.setDefaultEdgeLabel(() => ({}));
     for (const key of near.boxes.keys()) graph.setNode(key, { width: boxWidth, height: boxHeight });
-    near.edges.forEach((edge, i) => graph.setEdge(keyOf(edge), edge.consumer, { width: 70, height: 12, labelpos: 'c', number: i }, String(i)));
+    near.edges.forEach((edge, i) => { graph.setEdge(keyOf(edge), edge.consumer, { width: 70, height: 12, labelpos: 'c', number: i }, String(i)); });
     layout(graph);
     return graph;
   }, [near]);

@@ -53,4 +53,4 @@ def report_of_graph(library: Library, graph: Any) -> None:
 def relative(file: str) -> str:
     """The program's files without its directory, as their lines are shown for torch."""
     prefix = os.getcwd() + os.sep
-    return file[len(prefix):] if file.startswith(prefix) else file
+    return file.removeprefix(prefix)

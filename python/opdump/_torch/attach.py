@@ -14,6 +14,8 @@ from typing import Any
 import torch
 
 from opdump._torch import recorder as hooks  # first, because it refuses a torch that is too old for the others
+
+# isort: split
 from opdump import _stderr
 from opdump._frames import uncaught_exception
 from opdump._stderr import print_line
@@ -103,7 +105,7 @@ class Attachment:
     def start_from_environment(self) -> None:
         """Starts with the configuration named by the environment. A wrong one ends the program before it begins."""
         if processes.is_launcher():
-            return
+            return None
         if not processes.is_being_spawned():
             return self._start_from_environment(processes.process_name())
         from multiprocessing import process
@@ -196,11 +198,9 @@ class Attachment:
 def _standard_library() -> list[str]:
     """File by file: its directory may contain installed packages, which belong to the user."""
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    found = []
-    for entry in os.scandir(sysconfig.get_path("stdlib")):
-        if entry.name not in ("site-packages", "dist-packages") and entry.path not in packages:
-            found.append(entry.path + os.sep if entry.is_dir() else entry.path)
-    return found
+    with os.scandir(sysconfig.get_path("stdlib")) as entries:
+        return [entry.path + os.sep if entry.is_dir() else entry.path for entry in entries
+                if entry.name not in ("site-packages", "dist-packages") and entry.path not in packages]
 
 
 def _operator_type(target: object) -> str | None:

@@ -22,10 +22,10 @@ from typing import Any
 
 import torch
 
-from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
 from opdump._stderr import print_line
+from opdump._torch import recorder as hooks
 from opdump._torch.optimizers import LIBRARIES, files_of_steps, optimizer_of
 from opdump._torch.unrecorded import leave_to_python, uncompiled, unrecorded
 
@@ -325,8 +325,7 @@ def _line(node: torch.fx.Node) -> tuple[str, int, str]:
         return "", 0, ""
     file, line, function = own[-1]
     here = os.getcwd() + os.sep
-    if file.startswith(here):
-        file = file[len(here):]
+    file = file.removeprefix(here)
     return file, int(line), f"{file}:{line}:{function.strip()}"
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
+from opdump._torch import recorder as hooks
 
 
 def install() -> None:

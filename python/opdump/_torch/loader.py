@@ -10,8 +10,8 @@ from typing import Any
 
 from torch.utils.data import _utils, dataloader
 
-from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
+from opdump._torch import recorder as hooks
 from opdump._torch.unrecorded import unrecorded
 
 _begin_worker: Callable[[str, int], None] | None = None

@@ -14,7 +14,8 @@ import torch
 
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
-from opdump._torch import recorder as hooks, shards
+from opdump._torch import recorder as hooks
+from opdump._torch import shards
 from opdump._torch.names import Names, storage_of
 from opdump._torch.optimizers import optimizers
 from opdump._torch.unrecorded import nothing_reaches_the_program, uncompiled

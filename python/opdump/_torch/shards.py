@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
+from opdump._torch import recorder as hooks
 
 _MOST_LAYOUTS = 4096  # more than any program has
 

@@ -9,8 +9,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from opdump._torch import recorder as hooks
 from opdump._frames import leave_no_frame
+from opdump._torch import recorder as hooks
 
 _in_place_of_torch: set[types.CodeType] = set()
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from opdump._imports import call_after
 from opdump.torchair import scope
-from opdump.torchair._config import GRAPH_ENGINE, CompilerConfig
+from opdump.torchair._config import CompilerConfig
 from opdump.torchair._old_torch import named_backends, provide_compile
 
 Model = TypeVar("Model", bound=Callable[..., Any])

@@ -427,7 +427,7 @@ def _run_engine(op: OnnxOperator, attributes: Attributes, x: Inputs) -> list[Opt
         model = make_model(op, attributes, arrays, _needed_outputs(op))
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         results = session.run(None, {f"x{i}": value for i, value in enumerate(arrays) if value is not None})
-    except Exception as error:  # noqa: BLE001 - its own types, several
+    except Exception as error:  # of its own types, several
         failure = (str(error).splitlines() or [""])[0].rpartition(" : ")[2].rpartition("Status Message: ")[2]
         raise NoReference(f"ONNX Runtime cannot run {op.onnx_type} in float64: {failure}") from None
     return [torch.from_numpy(value.copy()) for value in results]

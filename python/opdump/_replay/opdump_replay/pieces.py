@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Iterable, Iterator, Optional
+from collections.abc import Iterable, Iterator
+from typing import Any, Optional
 
 # Arguments that have a row for each row of the outputs, which depends on no other one. None: all of as many axes.
 _ROWS: dict[str, Optional[tuple[str, ...]]] = {

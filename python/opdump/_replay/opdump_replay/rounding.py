@@ -6,7 +6,8 @@ import json
 import math
 import os
 import pathlib
-from typing import Any, Callable, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any, Callable, Optional
 
 import torch
 
@@ -227,7 +228,8 @@ class Explained:
         floor = 0.5 * norm(s) / math.sqrt(max(1, s.numel()))
         ratio = e.abs().div_((u * size).add_(s.clamp(min=floor)).mul_(self.g).add_(tiny) if floor > 0 else t)
         worst = int(ratio.argmax()) if ratio.numel() else 0
-        answer = {"r": norm(e) / norm(t) if norm(t) > 0 else 0.0 if norm(e) == 0 else math.inf, "rho": float(ratio.flatten()[worst]) if ratio.numel() else 0.0,
+        answer = {"r": norm(e) / norm(t) if norm(t) > 0 else 0.0 if norm(e) == 0 else math.inf,
+                  "rho": float(ratio.flatten()[worst]) if ratio.numel() else 0.0,
                   "relative": norm(e) / norm(size) if norm(size) > 0 else 0.0, "count": actual.numel(),
                   **self._bias(e, y, t), **place(worst, actual, self.y)}
         is_open = answer["r"] > 1 or answer["rho"] > 4 or answer["alpha"] > 1
@@ -273,7 +275,7 @@ def is_sum(type: str, arguments: dict[str, Any]) -> bool:
 
 
 def is_nan(x: torch.Tensor) -> torch.Tensor:
-    return x != x  # noqa: PLR0124 - holds for every type
+    return x != x  # holds for every type
 
 
 def place(flat: int, actual: torch.Tensor, y: torch.Tensor) -> dict[str, Any]:

@@ -32,11 +32,13 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import Any, Iterable, Optional
+from collections.abc import Iterable
+from typing import Any, Optional
 
 import torch
 
-from . import native, onnx_operators as onnx, pieces, removal, rounding, worker
+from . import native, pieces, removal, rounding, worker
+from . import onnx_operators as onnx
 from .rounding import Tensors, widen
 from .sides import AnyOperator, Side, argue, make_operator, share, with_constants
 from .tensors import CannotReplay, load
@@ -64,7 +66,7 @@ class Server:
             return {"ok": False, "random": reason.is_random, "reason": str(reason)}
         except onnx.NoReference as reason:
             return {"ok": False, "random": False, "reason": str(reason)}
-        except Exception as error:  # noqa: BLE001 - of whatever operator
+        except Exception as error:  # of whatever operator
             if worker.import_rest():
                 return self.answer(request)
             text = (str(error).splitlines() or [""])[0]

@@ -28,7 +28,7 @@ def import_torch() -> None:
         sys.modules[_LEFT_OUT] = types.ModuleType(_LEFT_OUT)
     try:
         importlib.import_module("torch")
-    except Exception as error:  # noqa: BLE001 - whatever the lack of a part leads to
+    except Exception as error:  # whatever the lack of a part leads to
         if not _is_whole:
             os.execv(sys.executable, [sys.executable, "-B", *sys.argv, _WHOLE])
         sys.stdin.readline()
@@ -47,7 +47,7 @@ def import_rest() -> bool:
     sys.modules.pop(_LEFT_OUT, None)
     try:
         importlib.import_module(_LEFT_OUT)
-    except Exception:  # noqa: BLE001 - what has failed says more
+    except Exception:  # what has failed says more
         return False
     return True
 
