@@ -13,7 +13,7 @@ from opdump._imports import Finder, call_after
 
 TYPE_CHECKING = False  # the module typing costs more than all the rest
 if TYPE_CHECKING:
-    from opdump._recording import Recorder
+    from opdump._recorder import Recorder
     from opdump._torch.attach import Attachment
 
 

@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from opdump import _on_import, _stderr
 
@@ -18,20 +18,6 @@ Config = Union[StrPath, "dict[str, Any]"]
 Steps = Union[int, str, Iterable[int]]
 
 CONFIG_NAME = "opdump_config.json"  # as `opdump run -o` calls it
-
-
-class Recorder(Protocol):
-    """What records a framework: the attachment of opdump._torch.attach or opdump._tensorflow.attach."""
-
-    def start(self, config: str | None, *, text: str | None = ..., dialect: str | None = ..., model_name: str | None = ...,
-              mode: str | None = ..., strict: bool = ..., existing: str | None = ...) -> None: ...
-    def stop(self, failure: BaseException | None = ...) -> bool: ...
-    def step(self) -> None: ...
-    def active(self) -> bool: ...
-    def current_step(self) -> int: ...
-    def is_recording(self) -> bool: ...
-    def make_config(self, output: str, *, steps: str, ops: str | None, module: str | None, budget: str | None, tensors: bool,
-                    statistics: bool) -> str: ...
 
 
 class Recording:

@@ -21,7 +21,7 @@ from tensorflow.python.training import optimizer as optimizers_v1  # pyright: ig
 
 from opdump import _imports
 from opdump._tensorflow import lines
-from opdump._tensorflow.attach import FUNCTION, OPTIMIZER, SESSION, attachment
+from opdump._tensorflow.reporter import FUNCTION, OPTIMIZER, SESSION, reporter
 
 Function = Callable[..., Any]
 _inside = threading.local()  # models that call models
@@ -48,22 +48,22 @@ def install(*, runs_as_written: bool) -> None:
 def _reporting_function(call_flat: Function) -> Function:
     @functools.wraps(call_flat)
     def reported(self: Any, *args: Any) -> Any:
-        if not attachment.is_recording() or not context.executing_eagerly():
+        if not reporter.is_recording or not context.executing_eagerly():
             return call_flat(self, *args)
         with contextlib.ExitStack() as running:
             if getattr(self.graph, "_opdump_trains", False):  # its end is that of an optimizer
-                running.enter_context(attachment.section(OPTIMIZER, "an optimizer", lambda: "optimizer"))
-            running.enter_context(attachment.section(FUNCTION, "a function", lambda: _enter_function(self)))
+                running.enter_context(reporter.section(OPTIMIZER, "an optimizer", lambda: "optimizer"))
+            running.enter_context(reporter.section(FUNCTION, "a function", lambda: _enter_function(self)))
             return call_flat(self, *args)
 
     return reported
 
 
 def _enter_function(function: Any) -> str:
-    attachment.report_context()
-    if attachment.library.is_active():
-        with attachment.nothing_reaches_the_program("lines of the program"):
-            attachment.report_lines_of(function)
+    reporter.report_context()
+    if reporter.library.is_active():
+        with reporter.nothing_reaches_the_program("lines of the program"):
+            reporter.report_lines_of(function)
     return re.sub(r"_\d+$", "", function.name.decode() if isinstance(function.name, bytes) else function.name)
 
 
@@ -71,14 +71,14 @@ def _reporting_session(do_run: Function) -> Function:
     @functools.wraps(do_run)
     def reported(self: Any, handle: Any, target_list: Any, fetch_list: Any, *args: Any, **kwargs: Any) -> Any:
         def unit() -> str:
-            if attachment.library.is_active():
-                with attachment.nothing_reaches_the_program("lines of the program"):
-                    lines.report_of_graph(attachment.library, self.graph)
+            if reporter.library.is_active():
+                with reporter.nothing_reaches_the_program("lines of the program"):
+                    lines.report_of_graph(reporter.library, self.graph)
                     for function in list(self.graph._functions.values()):  # branches and bodies of loops
-                        attachment.report_lines_of(function)
+                        reporter.report_lines_of(function)
             return "session " + " ".join(sorted(thing.name for thing in (*target_list, *fetch_list)))
 
-        with attachment.section(SESSION, "a session", unit):
+        with reporter.section(SESSION, "a session", unit):
             return do_run(self, handle, target_list, fetch_list, *args, **kwargs)
 
     return reported
@@ -89,15 +89,15 @@ def _reporting_optimizer(apply: Function) -> Function:
 
     @functools.wraps(apply)
     def reported(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not attachment.is_recording():
+        if not reporter.is_recording:
             return apply(self, *args, **kwargs)
-        with attachment.nothing_reaches_the_program("an optimizer"):
-            attachment.add_optimizer(self)
+        with reporter.nothing_reaches_the_program("an optimizer"):
+            reporter.add_optimizer(self)
             if not context.executing_eagerly():
                 _mark_graphs()
         if not context.executing_eagerly():
             return apply(self, *args, **kwargs)
-        with attachment.section(OPTIMIZER, "an optimizer", lambda: "optimizer"):
+        with reporter.section(OPTIMIZER, "an optimizer", lambda: "optimizer"):
             return apply(self, *args, **kwargs)
 
     return reported
@@ -108,11 +108,11 @@ def _in_gradients(function: Function) -> Function:
 
     @functools.wraps(function)
     def computed(*args: Any, **kwargs: Any) -> Any:
-        outer, attachment.gradients.scope = getattr(attachment.gradients, "scope", ""), "gradient_tape/"
+        outer, reporter.gradients.scope = getattr(reporter.gradients, "scope", ""), "gradient_tape/"
         try:
             return function(*args, **kwargs)
         finally:
-            attachment.gradients.scope = outer
+            reporter.gradients.scope = outer
 
     return computed
 
@@ -122,13 +122,13 @@ def _in_gradient_of(function: Function) -> Function:
 
     @functools.wraps(function)
     def computed(type_name: str, *args: Any) -> Any:
-        outer = getattr(attachment.gradients, "scope", "")
+        outer = getattr(reporter.gradients, "scope", "")
         scope = args[-1].rstrip("/") + "/" if args[-1] else ""
-        attachment.gradients.scope = f"gradient_tape/{scope}{type_name}/"
+        reporter.gradients.scope = f"gradient_tape/{scope}{type_name}/"
         try:
             return function(type_name, *args)
         finally:
-            attachment.gradients.scope = outer
+            reporter.gradients.scope = outer
 
     return computed
 
@@ -145,9 +145,9 @@ def _noting_optimizer(init: Function) -> Function:
     @functools.wraps(init)
     def noted(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
-        if attachment.is_recording():
-            with attachment.nothing_reaches_the_program("an optimizer"):
-                attachment.add_optimizer(self)
+        if reporter.is_recording:
+            with reporter.nothing_reaches_the_program("an optimizer"):
+                reporter.add_optimizer(self)
 
     return noted
 
@@ -157,10 +157,10 @@ def _reporting_model(call: Function) -> Function:
 
     @functools.wraps(call)
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not attachment.is_recording() or getattr(_inside, "model", False) or not context.executing_eagerly():
+        if not reporter.is_recording or getattr(_inside, "model", False) or not context.executing_eagerly():
             return call(self, *args, **kwargs)
-        with attachment.nothing_reaches_the_program("a model"):
-            attachment.library.begin_unit(f"model {id(self)}".encode())
+        with reporter.nothing_reaches_the_program("a model"):
+            reporter.library.begin_unit(f"model {id(self)}".encode())
         _inside.model = True
         try:
             return call(self, *args, **kwargs)
@@ -175,9 +175,9 @@ def _reporting_tape(enter: Function) -> Function:
 
     @functools.wraps(enter)
     def __enter__(self: Any) -> Any:
-        if attachment.is_recording() and context.executing_eagerly():
-            with attachment.nothing_reaches_the_program("a tape"):
-                attachment.library.begin_unit("tape {}:{}".format(*lines.find_line()).encode("utf-8", "replace"))
+        if reporter.is_recording and context.executing_eagerly():
+            with reporter.nothing_reaches_the_program("a tape"):
+                reporter.library.begin_unit("tape {}:{}".format(*lines.find_line()).encode("utf-8", "replace"))
         return enter(self)
 
     return __enter__
