@@ -598,6 +598,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/record/plan.cc
   cli/python_package.cc
   cli/compare/query.cc
+  cli/compare/recorded_python.cc
   cli/compare/replay.cc
   cli/compare/report.cc
   cli/compare/reproduce.cc

@@ -41,6 +41,9 @@ OPDUMP_API void opdump_torch_set_bridge(const opdump_torch_bridge* bridge);
  * begins. Before the first opdump_torch_start. */
 OPDUMP_API void opdump_torch_keep_stderr(int original);
 
+/* The Python of this process, for the status files of recordings that begin later. */
+OPDUMP_API void opdump_torch_set_python(const char* path);
+
 /* Scopes. NULL while nothing is recorded. A scope lives until the library is unloaded. */
 OPDUMP_API void* opdump_torch_root(void);
 /* The scope `path`, components separated by '/', below `parent`; `parent` itself if it is empty. */

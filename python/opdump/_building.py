@@ -11,6 +11,7 @@ import shlex
 import shutil
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -37,6 +38,18 @@ def _cache() -> pathlib.Path:
         return pathlib.Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return pathlib.Path(base) / "opdump"
+
+
+def remember_python() -> None:
+    """Notes that this user records with this Python. `opdump blame` runs operators again in the Python that a dump names only if
+    it is noted: a dump may come from anywhere (src/cli/compare/recorded_python.cc)."""
+    path, line = _cache() / "pythons", os.fsencode(sys.executable or "") + b"\n"
+    with contextlib.suppress(OSError):  # a home that cannot be written to
+        if path.is_file() and line in path.read_bytes().splitlines(keepends=True):
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "ab") as file:
+            file.write(line)
 
 
 def digest(sources: pathlib.Path, flags: list[str]) -> str:

@@ -16,7 +16,8 @@ Package& package() {
 
 namespace {
 
-// python/opdump/_torch/adapter.py looks for it in the file: under another torch loading it would end the process.
+// python/opdump/_torch/adapter.py looks for it in the file: under another torch loading it would end the
+// process.
 #define OPDUMP_STRING_OF(x) #x
 #define OPDUMP_STRING(x) OPDUMP_STRING_OF(x)
 [[gnu::used]] const char kBuiltFor[] = "opdump recorder for torch " OPDUMP_STRING(
@@ -93,6 +94,9 @@ PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
   if (!on_existing) return nullptr;
   options.existing = *on_existing;
   options.strict = strict;
+  if (PyObject* const path = PySys_GetObject("executable"); path && PyUnicode_Check(path))
+    if (const char* const text = PyUnicode_AsUTF8(path)) opdump_torch_set_python(text);
+  PyErr_Clear();  // it is no text
   const opdump_status status = opdump_torch_start(&options, first_step);
   if (status != OPDUMP_OK) return raise(status);
   opdump_torch_name_model(model_name);

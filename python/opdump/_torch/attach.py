@@ -16,7 +16,7 @@ import torch
 from opdump._torch import recorder as hooks  # first, because it refuses a torch that is too old for the others
 
 # isort: split
-from opdump import _stderr
+from opdump import _building, _stderr
 from opdump._frames import uncaught_exception
 from opdump._stderr import print_line
 from opdump._torch import futures, loader, notebook, patches, processes, shards
@@ -60,6 +60,7 @@ class Attachment:
         if (original := _stderr.kept()) >= 0:
             hooks.keep_stderr(original)
         hooks.start(**settings, process=process, first_step=first_step)
+        _building.remember_python()
         if process:
             # Such a process ends with os._exit: atexit functions do not run there.
             from multiprocessing import util

@@ -1,8 +1,8 @@
 """Answers requests of `opdump blame`: recorded operators of torch and of ONNX run again in float64.
 
-The argument of the program says how many others work beside it; its first answer has "others", how many do. Each reads one
-JSON request per line and answers it with one line. A request has an operator with its recorded inputs and outputs, of one side
-or of both:
+The argument of the program says how many others work beside it; its first answer has "others", how many do, and "torch", the
+version. Each reads one JSON request per line and answers it with one line. A request has an operator with its recorded inputs
+and outputs, of one side or of both:
 
     {"function": "aten::mul.Tensor", "sides": {
        "golden": {"arguments": {"self": {"tensor": 0}, "other": {"tensor": 1}},
@@ -232,7 +232,7 @@ def serve() -> None:
     for number, line in enumerate(sys.stdin):
         reply = server.answer(json.loads(line))
         if number == 0:
-            reply["others"] = others
+            reply.update(others=others, torch=str(torch.__version__))
         try:
             replies.write(json.dumps(_finite(reply)) + "\n")
             replies.flush()
