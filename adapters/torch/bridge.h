@@ -100,6 +100,8 @@ OPDUMP_API void opdump_torch_resume(void);
 /* Around code that a compiler generated: it may write to any memory, and what it runs is not recorded. */
 OPDUMP_API void opdump_torch_enter_generated(void);
 OPDUMP_API void opdump_torch_leave_generated(void);
+/* The PyObject* of a c10::TensorImpl* that has one, borrowed; else NULL. Of a torch that has DTensors. */
+OPDUMP_API void* opdump_torch_python_object(void* tensor);
 /* The program has made a mesh of processes: parts of tensors are described from now on. */
 OPDUMP_API void opdump_torch_expect_shards(void);
 /* See opdump_rest. */

@@ -38,6 +38,12 @@ namespace {
 
 constexpr const char* kOpaque =
     "its generated kernels run no operators; with --compiled aten they are recorded";
+// The loader of the Python package looks for it in the file: under another torch loading it would end the
+// process.
+#define OPDUMP_STRING_OF(x) #x
+#define OPDUMP_STRING(x) OPDUMP_STRING_OF(x)
+[[gnu::used]] const char kBuiltFor[] = "opdump recorder for torch " OPDUMP_STRING(
+    TORCH_VERSION_MAJOR) "." OPDUMP_STRING(TORCH_VERSION_MINOR) ";";
 constexpr std::int64_t kCompiledModel = 1;  // the id of the model whose executions are recorded
 
 std::atomic<Observer*>& observer = recording_observer;

@@ -362,6 +362,10 @@ OPDUMP_API int opdump_last_error_code(void);
  * than the budget. */
 OPDUMP_API opdump_status opdump_make_config(const opdump_request* request, const char** text);
 
+/* Writes the shortest text that reads back as `number` into `text`, which has room for 32 bytes: "4", "0.5",
+ * "1e-05". For the text of OPDUMP_ARGUMENT_TENSOR; old compilers have no such function. */
+OPDUMP_API void opdump_spell_number(double number, char* text);
+
 /* Reads the configuration, creates the output directory and starts the pipeline. On success the caller owns
  * *session and releases it with opdump_close. Step 0 is current. A valid configuration that dumps nothing
  * ("acl" without an object "dump", or with nothing to dump in it) returns OPDUMP_OK and sets *session to

@@ -5,8 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include <torch/version.h>
-
 namespace opdump::torch_adapter {
 
 Package& package() {
@@ -15,13 +13,6 @@ Package& package() {
 }
 
 namespace {
-
-// python/opdump/_torch/adapter.py looks for it in the file: under another torch loading it would end the
-// process.
-#define OPDUMP_STRING_OF(x) #x
-#define OPDUMP_STRING(x) OPDUMP_STRING_OF(x)
-[[gnu::used]] const char kBuiltFor[] = "opdump recorder for torch " OPDUMP_STRING(
-    TORCH_VERSION_MAJOR) "." OPDUMP_STRING(TORCH_VERSION_MINOR) ";";
 
 PyObject* enter_backward(PyObject*, PyObject*) {
   return opdump_torch_enter_backward_call(), Py_NewRef(Py_None);
