@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Builds the recorders of a wheel: one library for each PyTorch of torch_versions.txt, and one small module for each Python.
+# Usage: tools/wheel/recorders.sh LIBOPDUMP FOLDER PYTHON...
+#
+# Written to FOLDER: torch-2.6-abi1/libopdump_torch.so, ..., and opdump_recorder.cpython-311-x86_64-linux-gnu.so, ...
+# Headers come from PyPI's builds, which are fetched once. Nothing of PyTorch is linked: a program that has it, has its
+# libraries loaded. The libraries use the libstdc++ that PyTorch itself uses, of which the headers of gcc 10 know no more
+# than programs on old systems have; check_wheel.py looks at what they need.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+core=$(realpath "$1") out=$(realpath -m "$2")
+shift 2
+tools=$("$here/toolchain.sh")
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/wheel
+adapter=$here/../../adapters/torch
+mkdir -p "$out" "$cache/headers"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Links that stand for PyTorch's libraries.
+for name in torch_cpu c10; do
+  echo | "$tools/bin/cc" -shared -x c - -o "$work/lib$name.so" -Wl,-soname,"lib$name.so"
+done
+
+fetch_headers() {  # fetch_headers VERSION: prints where they are
+  local target=$cache/headers/$1 wheel
+  if [ ! -e "$target/complete" ]; then
+    echo "recorders.sh: fetching the headers of torch $1" >&2
+    rm -rf "$target"
+    mkdir -p "$target/download"
+    "$tools/venv/bin/python" -m pip --quiet download --no-deps --only-binary=:all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
+      --platform manylinux2014_x86_64 --platform manylinux1_x86_64 --dest "$target/download" "torch==$1" >&2
+    wheel=$(echo "$target"/download/*.whl)
+    "$tools/venv/bin/python" - "$wheel" "$target" <<'END'
+import sys, zipfile
+
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    wheel.extractall(sys.argv[2], [name for name in wheel.namelist() if name.startswith("torch/include/")])
+END
+    rm -rf "$target/download"
+    touch "$target/complete"
+  fi
+  echo "$target/torch/include"
+}
+
+flags=(-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w -nostdinc++ -nostdlib++
+  -isystem "$tools/gcc/usr/include/c++/10" -isystem "$tools/gcc/usr/include/x86_64-linux-gnu/c++/10"
+  -isystem "$tools/gcc/usr/include/c++/10/backward"
+  -I"$adapter" -I"$adapter/include" -I"$adapter/../common" -I"$adapter/../../include")
+compiler=("$tools/bin/c++")
+if command -v ccache >/dev/null; then
+  compiler=(env CCACHE_COMPILERTYPE=clang ccache "$tools/bin/c++")
+fi
+
+# Sources in groups that are compiled at once, as the headers cost most of the time.
+mapfile -t sources < <(cd "$adapter" && find . -name '*.cc' ! -name '*_test.cc' ! -path './python/*' | sort)
+groups=3
+for ((i = 0; i < ${#sources[@]}; ++i)); do
+  echo "#include \"$adapter/${sources[i]#./}\"" >>"$work/group$((i * groups / ${#sources[@]})).cc"
+done
+
+while read -r version abis; do
+  case $version in '' | '#'*) continue ;; esac
+  headers=$(fetch_headers "$version")
+  for abi in $abis; do
+    name=torch-${version%.*}-abi$abi
+    mkdir -p "$out/$name" "$work/$name"
+    echo "recorders.sh: $name" >&2
+    for ((i = 0; i < groups; ++i)); do
+      echo "$work/group$i.cc"
+    done | xargs -P "${OPDUMP_JOBS:-$(nproc)}" -I{} sh -c '"$@" -c {} -o '"$work/$name"'/$(basename {} .cc).o -MD' sh \
+      "${compiler[@]}" "${flags[@]}" -D_GLIBCXX_USE_CXX11_ABI="$abi" -isystem "$headers" -isystem "$headers/torch/csrc/api/include"
+    if cat "$work/$name"/*.d | tr ' ' '\n' | grep -E '^/.*/include/(ATen|c10|torch)/' | grep -qv "^$headers/"; then
+      echo "recorders.sh: $name was built with headers of another torch" >&2
+      exit 1
+    fi
+    "$tools/bin/c++" -shared -nostdlib++ -o "$out/$name/libopdump_torch.so" "$work/$name"/*.o -Wl,-soname,libopdump_torch.so -Wl,-s \
+      -Wl,--version-script="$adapter/opdump_torch.map" "$core" "$work/libtorch_cpu.so" "$work/libc10.so" \
+      "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+  done
+done <"$here/torch_versions.txt"
+
+any=$(echo "$out"/torch-*/libopdump_torch.so | cut -d' ' -f1)
+for python in "$@"; do
+  include=$("$python" -c "import sysconfig; print(sysconfig.get_path('include'))")
+  module=$out/opdump_recorder$("$python" -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+  printf '#include "%s"\n' "$adapter"/python/*.cc >"$work/python.cc"
+  "${compiler[@]}" "${flags[@]}" -isystem "$include" -c "$work/python.cc" -o "$work/python.o"
+  "$tools/bin/c++" -shared -nostdlib++ -o "$module" "$work/python.o" -Wl,-s "$any" "$core" "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+done
