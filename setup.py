@@ -23,6 +23,10 @@ ROOT = pathlib.Path(__file__).resolve().parent
 def build(directory):
     has_torch = importlib.util.find_spec("torch") is not None
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    if importlib.util.find_spec("pybind11"):  # of an isolated build
+        import pybind11
+
+        generator.append(f"-Dpybind11_DIR={pybind11.get_cmake_dir()}")
     subprocess.check_call(["cmake", "-S", ROOT, "-B", directory, *generator, "-DCMAKE_BUILD_TYPE=Release",
                            "-DOPDUMP_DEVELOPER=OFF", "-DOPDUMP_PACKAGE=ON", f"-DOPDUMP_TORCH={'ON' if has_torch else 'OFF'}",
                            f"-DOPDUMP_PYTHON={sys.executable}", *shlex.split(os.environ.get("CMAKE_ARGS", ""))])

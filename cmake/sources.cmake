@@ -599,6 +599,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/record/golden_data.cc
   cli/record/plan.cc
   cli/python_package.cc
+  cli/python_verbs.cc
   cli/compare/query.cc
   cli/compare/recorded_python.cc
   cli/compare/replay.cc

@@ -26,6 +26,7 @@ class CannotBuild(RuntimeError):
 
 def library(name: str = "libopdump.so.0") -> pathlib.Path:
     """One of our libraries: beside the package's modules, or in the library directory of the prefix or of the build."""
+    # Of a wheel; of a build; of a prefix.
     prefixes = [_PACKAGE, _PACKAGE.parent.parent, _PACKAGE.parent.parent.parent.parent]
     for prefix in prefixes:
         for found in (*prefix.glob(f"lib/{name}"), *prefix.glob(f"lib64/{name}"), *prefix.glob(f"lib/*-linux-gnu/{name}")):
@@ -33,7 +34,7 @@ def library(name: str = "libopdump.so.0") -> pathlib.Path:
     raise CannotBuild(f"{name} is not beside the package in {_PACKAGE}: install opdump again")
 
 
-def _cache() -> pathlib.Path:
+def cache() -> pathlib.Path:
     if own := os.environ.get("OPDUMP_CACHE"):
         return pathlib.Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -62,7 +63,7 @@ def digest(sources: pathlib.Path, flags: list[str]) -> str:
 
 def find_or_build(directory_name: str, file_name: str, build: Callable[[pathlib.Path], None]) -> pathlib.Path:
     """The file in a directory of the cache, built by `build(path)` if it is not there."""
-    directory = _cache() / "adapters" / directory_name
+    directory = cache() / "adapters" / directory_name
     path = directory / file_name
     try:
         if not path.exists():

@@ -41,17 +41,31 @@ def _is_recording() -> bool:
 def _start() -> None:
     if os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch" or _is_recording():
         return
-    from opdump._torch.attach import attachment
-
-    attachment.start_from_environment()
+    _attachment_of("opdump._torch.attach").start_from_environment()
 
 
 def _start_tensorflow() -> None:
     if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow") != "tensorflow" or _is_recording():
         return
-    from opdump._tensorflow.attach import attachment
+    _attachment_of("opdump._tensorflow.attach").start_from_environment()
 
-    attachment.start_from_environment()
+
+def _attachment_of(name: str) -> Any:
+    """What records, of a module. Without a recorder, a program that `opdump run` has started ends before it begins, unless it is to
+    run in any case."""
+    import importlib
+
+    from opdump import _building
+
+    try:
+        return importlib.import_module(name).attachment
+    except _building.CannotBuild as error:
+        if "OPDUMP_RUN_REPORT" not in os.environ or os.environ.get("OPDUMP_BEST_EFFORT"):
+            raise
+        report_to_run("!")
+        _stderr.print_line(f"nothing can be recorded, and the program was not run: {error} (--best-effort runs it without opdump; "
+                           "opdump doctor says what is missing)")
+        raise SystemExit(2) from None
 
 
 def _is_compile_worker() -> bool:

@@ -102,6 +102,18 @@ cc -O2 -DNDEBUG -fPIC -D_LARGEFILE64_SOURCE=1 -DHAVE_UNISTD_H -c ./*.c
 archive z ./*.o
 cp zlib.h zconf.h "$folder/include"
 
+# What a wheel says of others' work in it.
+mkdir "$folder/licences"
+for package in nlohmann-json3-dev libcli11-dev libhwy-dev libprotozero-dev; do
+  cp "/usr/share/doc/$package/copyright" "$folder/licences/${package%-dev}"
+done
+cp "$folder/src/simdjson/LICENSE" "$folder/licences/simdjson"
+cp "$folder/src/re2/LICENSE" "$folder/licences/re2"
+cp "$folder/src/cpp-httplib/LICENSE" "$folder/licences/cpp-httplib"
+cp "$folder/src/sqlite3/LICENSE.md" "$folder/licences/sqlite"
+sed -n '/Copyright notice:/,$p' "$folder/src/zlib/README" >"$folder/licences/zlib"
+cp "${zig%/zig}/lib/libcxx/LICENSE.TXT" "$folder/licences/libc++"
+cp "$(echo "$folder"/venv/lib/python3*/site-packages/pybind11-*.dist-info/licenses/LICENSE)" "$folder/licences/pybind11"
 rm -rf "$folder/src" "$folder/apt" "$folder/gcc/usr/share"
 touch "$folder/complete"
 echo "$folder"

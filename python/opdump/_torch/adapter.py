@@ -1,5 +1,5 @@
-"""Finds the recorder that fits the torch of this process. If none does, it is built once, from the sources beside this
-file, and kept in a cache."""
+"""Finds the recorder that fits the torch of this process: that of the build, or one that the wheel brings. If none does, it is
+built once, from the sources beside this file, and kept in a cache."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from types import ModuleType
 
 from opdump import _building
 from opdump._building import CannotBuild
+from opdump._torch import prebuilt
 
 _HERE = pathlib.Path(__file__).resolve().parent
 _SOURCES = _HERE / "sources"
@@ -36,27 +37,55 @@ def identity() -> str:
     return re.sub(r"[^A-Za-z0-9.-]", "_", "-".join(words))
 
 
+_origin = ""
+
+
+def origin() -> str:
+    """Where the recorder that was loaded comes from, in words."""
+    return _origin
+
+
 def load() -> ModuleType:
-    """The extension module of the recorder. Raises CannotBuild, or ImportError if it does not load."""
+    """The extension module of the recorder. Raises CannotBuild, also if it does not load."""
+    global _origin
     import torch
 
     version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
     if version < _OLDEST:
         raise CannotBuild(f"torch {torch.__version__} is too old: opdump supports 1.13 and newer")
     name = identity()
+    # Libraries are looked for under their short names, wherever they lie, once they are loaded.
+    _load_library(_building.library())
     path = _HERE / "adapters" / name / "recorder.so"
     if not path.exists():
+        if recorder := prebuilt.find(version, name):
+            _load_library(recorder.library)
+            _origin = f"of the package, for torch {version[0]}.{version[1]}; it works with this one"
+            return _import(recorder.module)
         path = _building.find_or_build(f"{name}-{_building.digest(_SOURCES, _FLAGS)}", "recorder.so", _build)
     if f"opdump recorder for torch {version[0]}.{version[1]};".encode() not in path.read_bytes():
         raise CannotBuild(f"{path} is a recorder for another torch than {torch.__version__}: remove it")
-    # The recorder looks for it under its short name, wherever it lies.
-    ctypes.CDLL(str(_building.library()))
+    _origin = str(path)
+    return _import(path)
+
+
+def _load_library(path: pathlib.Path) -> None:
+    try:
+        ctypes.CDLL(str(path))
+    except OSError as error:
+        raise CannotBuild(f"a library of the recorder does not load: {error}") from None
+
+
+def _import(path: pathlib.Path) -> ModuleType:
     loader = importlib.machinery.ExtensionFileLoader("opdump._torch.recorder", str(path))
-    spec = importlib.util.spec_from_loader("opdump._torch.recorder", loader)
-    if spec is None:
-        raise CannotBuild(f"{path} is no extension module")
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
+    try:
+        spec = importlib.util.spec_from_loader("opdump._torch.recorder", loader)
+        if spec is None:
+            raise CannotBuild(f"{path} is no extension module")
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        raise CannotBuild(f"the recorder does not load: {error}") from None
     return module
 
 
@@ -72,7 +101,7 @@ def _build(path: pathlib.Path) -> None:
     python = sysconfig.get_path("include")
     if not os.path.exists(os.path.join(python, "Python.h")):
         raise CannotBuild(f"{python} has no Python.h: install the headers of this Python, for example python3-dev")
-    compile_ = [*compiler, *_FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}", f"-I{_SOURCES}"]
+    compile_ = [*compiler, *_FLAGS, "-MD", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}", f"-I{_SOURCES}"]
     for directory in (headers, headers / "torch/csrc/api/include", python):
         compile_ += ["-isystem", str(directory)]
     sources = sorted(path.relative_to(_SOURCES) for path in _SOURCES.rglob("*.cc"))
@@ -89,10 +118,20 @@ def _build(path: pathlib.Path) -> None:
             commands.append([*compile_, "-c", str(unit), "-o", objects[-1]])
         log = path.parent / "build.log"
         _building.run(commands, log, "torch")
+        _check_headers(pathlib.Path(work), headers)
         built = os.path.join(work, "recorder.so")
         libraries = [str(next(_torch_libraries(name))) for name in ("torch_cpu", "c10")]
         _building.run([[*compiler, "-shared", "-o", built, *objects, str(_building.library()), *libraries]], log, "torch")
         os.replace(built, path)
+
+
+def _check_headers(work: pathlib.Path, headers: pathlib.Path) -> None:
+    """A header that this torch lacks may have come from another one: that of the system, where compilers look, too."""
+    for dependencies in work.glob("*.d"):
+        for path in dependencies.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ").split():
+            if re.search(r"/include/(ATen|c10|torch)/", path) and headers not in pathlib.Path(os.path.normpath(path)).parents:
+                raise CannotBuild(f"{path} is a header of another torch than that in {headers}: this version of opdump does not know "
+                                  "this torch")
 
 
 def _torch_libraries(name: str) -> Iterator[pathlib.Path]:

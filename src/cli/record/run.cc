@@ -37,6 +37,7 @@ namespace fs = std::filesystem;
 struct RunArguments {
   RecordingArguments recording;
   std::string device_format, compiled;
+  bool best_effort = false;
   std::string compat;  // names with commas between
   std::vector<std::string> command;
 };
@@ -111,6 +112,7 @@ Result<> set_environment(const RunArguments& arguments, const std::string& confi
   if (!recording.dialect.empty()) ::setenv("OPDUMP_DIALECT", recording.dialect.c_str(), 1);
   if (recording.strict) ::setenv("OPDUMP_STRICT", "1", 1);
   if (!arguments.compiled.empty()) ::setenv("OPDUMP_COMPILED", arguments.compiled.c_str(), 1);
+  if (arguments.best_effort) ::setenv("OPDUMP_BEST_EFFORT", "1", 1);
   if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
   return ok();
 }
@@ -211,6 +213,8 @@ Result<int> run_run(std::span<const char* const> args) {
          "regions of torch.compile: aten runs and records them operator by operator (default); opaque "
          "runs the generated kernels and records the inputs and outputs of each region")
       ->check(CLI::IsMember({"aten", "opaque"}));
+  app.add_flag("--best-effort", arguments.best_effort,
+               "run the program also if there is no recorder for its PyTorch or TensorFlow");
   app.add_option("command", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
   app.footer(
@@ -223,8 +227,9 @@ Result<int> run_run(std::span<const char* const> args) {
       "  opdump run --golden golden -- python3 infer.py\n"
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
-      "The exit status is the program's own; 2 if the configuration is wrong or its folder already has a "
-      "dump or cannot be created, and the program was not started; 127 if there is no such program, 126 if "
+      "The exit status is the program's own; 2 if the configuration is wrong, its folder already has a "
+      "dump or cannot be created, or there is no recorder, and the program was not run; 127 if there is no "
+      "such program, 126 if "
       "it cannot be "
       "executed.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
