@@ -336,7 +336,7 @@ typedef struct opdump_request {
   const char* steps;  /* "0,10-20" or "all"; default: "0" */
   const char* ops;    /* a regular expression: only operators of these types; default: all */
   const char* module; /* a regular expression: only operators of these modules; default: all */
-  const char* budget; /* the most that is written, "20G"; default: what the disk has free */
+  const char* budget; /* the most that is written, "20G" or "free"; default: "auto" */
 } opdump_request;
 
 typedef enum opdump_step_end {

@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 
@@ -72,6 +73,7 @@ def find_or_build(directory_name: str, file_name: str, build: Callable[[pathlib.
                 if not path.exists():  # another process may have built it meanwhile
                     for killed in directory.glob("build-*"):
                         shutil.rmtree(killed, ignore_errors=True)
+                    (directory / "build.log").unlink(missing_ok=True)
                     build(path)
         is_complete = _is_complete(path)
     except OSError as error:
@@ -145,5 +147,8 @@ def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
                 for process in running:
                     process.kill()
                     process.wait()
+                if "No space left on device" in log.read_text(encoding="utf-8", errors="replace"):
+                    raise CannotBuild(f"the disk is full: make room in {log.parent} and {tempfile.gettempdir()}, or set OPDUMP_CACHE "
+                                      "and TMPDIR to directories on another disk")
                 raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "
                                   "it takes g++ 12 or clang 14, or a newer one, which CXX can name")

@@ -9,10 +9,12 @@ import os
 import sys
 
 from opdump import _stderr
-from opdump._imports import Finder, call_after
+from opdump._imports import Finder, call_after, report_to_run
 
 TYPE_CHECKING = False  # the module typing costs more than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from opdump._recorder import Recorder
     from opdump._torch.attach import Attachment
 
@@ -66,6 +68,13 @@ def _attachment_of(name: str) -> Any:
         _stderr.print_line(f"nothing can be recorded, and the program was not run: {error} (--best-effort runs it without opdump; "
                            "opdump doctor says what is missing)")
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        import signal
+
+        report_to_run("!")
+        _stderr.print_line("interrupted before the program began")
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # it ends as one that is interrupted, without the story of an import
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def _is_compile_worker() -> bool:

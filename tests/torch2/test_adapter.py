@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import threading
 
@@ -141,6 +142,36 @@ def test_a_cache_that_is_read_only(opdump, tmp_path):
     line, = own_lines(done.stderr)
     assert re.fullmatch(f"opdump: nothing can be recorded, .*: cannot write the recorder to {cache}/.* \\(Read-only file system\\): set "
                         "OPDUMP_CACHE .*", line)
+
+
+def test_a_full_disk(opdump, tmp_path):
+    """Is not the compiler's fault."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (tmp_path / "compiler").write_text('#!/bin/sh\nfor last; do :; done\nexec dd if=/dev/zero of="$last" bs=64k\n')
+    (tmp_path / "compiler").chmod(0o755)
+    words = ["unshare", "--mount", "--map-root-user", "sh", "-c", f"mount -t tmpfs -o size=256k none {cache} && exec \"$@\"", "sh"]
+    if run([*words, "true"], tmp_path).returncode != 0:
+        pytest.skip("this system has no namespaces for mounts")
+    done = run([*words, opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, OPDUMP_CACHE=str(cache), CXX=str(tmp_path / "compiler"))
+    assert done.returncode == 2, done.stderr
+    line, = own_lines(done.stderr)
+    assert f": the disk is full: make room in {cache}/" in line and "OPDUMP_CACHE and TMPDIR" in line
+
+
+def test_an_interruption_while_it_is_built(opdump, tmp_path):
+    """One line, and the status of a program that is interrupted."""
+    (tmp_path / "compiler").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "compiler").chmod(0o755)
+    program = subprocess.Popen([opdump, "run", "-o", "dump", "--", *WORDS], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, env={**os.environ, "OPDUMP_CACHE": str(tmp_path / "cache"), "CXX": str(tmp_path / "compiler"),
+                                                            "TMPDIR": str(tmp_path)})
+    while "building the recorder" not in (line := program.stderr.readline()):
+        assert line, "it ended"
+    os.killpg(program.pid, signal.SIGINT)  # as a terminal does
+    out, err = program.communicate(timeout=60)
+    assert (program.returncode, out) == (-signal.SIGINT, "") and err == "opdump: interrupted before the program began\n", err
+    assert not list(tmp_path.glob("opdump-run-*"))
 
 
 WHERE = """

@@ -8,8 +8,24 @@ import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
 _packages = os.path.dirname(os.path.dirname(_here))
-if _packages not in sys.path:  # where pip puts packages Python looks anyway, and behind its own library
-    sys.path.insert(1, _packages)
+
+
+class _OnlyOpdump:
+    """Finds the package, and nothing that lies beside it: those packages may be for another Python."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "opdump":
+            return None
+        package = os.path.dirname(_here)
+        return importlib.util.spec_from_file_location(name, os.path.join(package, "__init__.py"), submodule_search_locations=[package])
+
+
+if _packages not in sys.path:  # else pip has put it where this Python looks, behind its own library
+    if os.path.basename(_packages) in ("site-packages", "dist-packages"):  # of another environment, as pipx makes
+        sys.meta_path.append(_OnlyOpdump)
+    else:
+        sys.path.insert(1, _packages)
 
 
 def _run_hidden_sitecustomize() -> None:

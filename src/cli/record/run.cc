@@ -75,10 +75,13 @@ class RunReport {
     path_ = pattern;
     const Fd messages(::open(messages_path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   }
-  ~RunReport() {
+  ~RunReport() { remove(); }
+  // Also where a signal is about to end this process as it ended the program.
+  void remove() {
     if (path_.empty()) return;
     ::unlink(path_.c_str());
     ::unlink(messages_path().c_str());
+    path_.clear();
   }
   const std::string& path() const { return path_; }  // empty if no file could be made
   std::ptrdiff_t count(char kind) const {
@@ -238,7 +241,7 @@ Result<int> run_run(std::span<const char* const> args) {
   OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
   // With --compat the program may have its own configuration.
   OPDUMP_TRY(const RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
-  const RunReport report;
+  RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config.path, report));
   OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
 
@@ -264,6 +267,7 @@ Result<int> run_run(std::span<const char* const> args) {
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
   else
     print_report(report, !config.path.empty());
+  report.remove();
   OPDUMP_TRY(const int converted, golden.finish());
   return status == 0 ? converted : pass_on(status);
 }

@@ -114,7 +114,8 @@ void announce(const plan::DumpPlan& plan, std::uint64_t budget) {
                               : plan.content == plan::Content::statistics ? "statistics"
                                                                           : "tensors and statistics";
   terminal::print_error(std::string("recording ") + content + " of " + plan.steps.describe() + " to " +
-                        plan.root.string() + ", at most " + format_bytes(budget));
+                        plan.root.string() + ", at most " + format_bytes(budget) +
+                        (plan.budget_bytes == plan::kFifthOfSpace ? " (--budget SIZE changes that)" : ""));
 }
 
 }  // namespace
@@ -143,7 +144,7 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
   app.add_flag("--tensors", request.tensors, "record tensors; the default");
   app.add_flag("--stats", request.statistics, "record statistics instead of tensors; with --tensors both");
   app.add_option("--budget", request.budget,
-                 "the most to write: 512M, 20G; default: what the disk has free, less 5 %")
+                 "the most to write: 512M, 20G, or free for what the disk has, less 5 %; default: a fifth of that, 10 GiB at most")
       ->type_name("SIZE");
   app.add_option(
          "--config", arguments.config,
