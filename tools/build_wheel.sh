@@ -34,6 +34,6 @@ cmake --build $build ${OPDUMP_JOBS:+--parallel "$OPDUMP_JOBS"}
 rm -rf $build/stage
 cmake --install $build --prefix $build/stage >/dev/null
 
-tools/wheel/recorders.sh $build/lib/libopdump.so.0 $build/recorders "${pythons[@]}"
+tools/wheel/recorders.sh $build/recorders "${pythons[@]}"
 "$tools/venv/bin/python" tools/wheel/assemble.py $build/stage $build/recorders manylinux_2_28_x86_64 "$tools/licences" dist
 "$tools/venv/bin/python" tools/wheel/check_wheel.py dist/opdump-*-manylinux_2_28_x86_64.whl

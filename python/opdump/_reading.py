@@ -103,7 +103,9 @@ class DumpSet:
         return f"<p><b>{_html(self.path)}</b>: {counts}</p>" + _table(("step", "operator", "type", "source"), rows)
 
     def __repr__(self) -> str:
-        return f"<DumpSet {self.path}: {len(self)} operators in {len(self.steps)} steps of {len(self.ranks)} ranks>"
+        steps, ranks = len(self.steps), len(self.ranks)
+        return (f"<DumpSet {self.path}: {len(self)} operators in {steps} step{'s' * (steps != 1)}"
+                + (f" of {ranks} ranks>" if ranks != 1 else ">"))
 
 
 class Comparison:

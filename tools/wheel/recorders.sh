@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Builds the recorders of a wheel: one library for each PyTorch of torch_versions.txt, and one small module for each Python.
-# Usage: tools/wheel/recorders.sh LIBOPDUMP FOLDER PYTHON...
+# Usage: tools/wheel/recorders.sh FOLDER PYTHON...
 #
 # Written to FOLDER: torch-2.6-abi1/libopdump_torch.so, ..., and opdump_recorder.cpython-311-x86_64-linux-gnu.so, ...
-# Headers come from PyPI's builds, which are fetched once. Nothing of PyTorch is linked: a program that has it, has its
-# libraries loaded. The libraries use the libstdc++ that PyTorch itself uses, of which the headers of gcc 10 know no more
+# Headers come from PyPI's builds, which are fetched once. Nothing of PyTorch or of opdump is needed to link: a program that is
+# recorded has their libraries loaded. The recorders use the libstdc++ that PyTorch itself uses, of which the headers of gcc 10 know no more
 # than programs on old systems have; check_wheel.py looks at what they need.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-core=$(realpath "$1") out=$(realpath -m "$2")
-shift 2
+out=$(realpath -m "$1")
+shift
 tools=$("$here/toolchain.sh")
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/wheel
 adapter=$here/../../adapters/torch
@@ -17,9 +17,9 @@ mkdir -p "$out" "$cache/headers"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Links that stand for PyTorch's libraries.
-for name in torch_cpu c10; do
-  echo | "$tools/bin/cc" -shared -x c - -o "$work/lib$name.so" -Wl,-soname,"lib$name.so"
+# Libraries that stand for those that are loaded then.
+for name in libtorch_cpu.so libc10.so libopdump.so.0 libopdump_torch.so; do
+  echo | "$tools/bin/cc" -shared -x c - -o "$work/$name" -Wl,-soname,"$name"
 done
 
 fetch_headers() {  # fetch_headers VERSION: prints where they are
@@ -43,10 +43,10 @@ END
   echo "$target/torch/include"
 }
 
-flags=(-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w -nostdinc++ -nostdlib++
-  -isystem "$tools/gcc/usr/include/c++/10" -isystem "$tools/gcc/usr/include/x86_64-linux-gnu/c++/10"
-  -isystem "$tools/gcc/usr/include/c++/10/backward"
-  -I"$adapter" -I"$adapter/include" -I"$adapter/../common" -I"$adapter/../../include")
+# As -I: libstdc++ includes those of libc after its own.
+flags=(-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w -nostdinc++
+  -I"$adapter" -I"$adapter/include" -I"$adapter/../common" -I"$adapter/../../include" -I"$here/libstdcxx"
+  -I"$tools/gcc/usr/include/c++/10" -I"$tools/gcc/usr/include/x86_64-linux-gnu/c++/10" -I"$tools/gcc/usr/include/c++/10/backward")
 compiler=("$tools/bin/c++")
 if command -v ccache >/dev/null; then
   compiler=(env CCACHE_COMPILERTYPE=clang ccache "$tools/bin/c++")
@@ -64,6 +64,7 @@ while read -r version abis; do
   headers=$(fetch_headers "$version")
   for abi in $abis; do
     name=torch-${version%.*}-abi$abi
+    [ ! -e "$out/$name/libopdump_torch.so" ] || continue  # of an earlier run that was cut off
     mkdir -p "$out/$name" "$work/$name"
     echo "recorders.sh: $name" >&2
     for ((i = 0; i < groups; ++i)); do
@@ -75,16 +76,15 @@ while read -r version abis; do
       exit 1
     fi
     "$tools/bin/c++" -shared -nostdlib++ -o "$out/$name/libopdump_torch.so" "$work/$name"/*.o -Wl,-soname,libopdump_torch.so -Wl,-s \
-      -Wl,--version-script="$adapter/opdump_torch.map" "$core" "$work/libtorch_cpu.so" "$work/libc10.so" \
+      -Wl,--version-script="$adapter/opdump_torch.map" "$work/libopdump.so.0" "$work/libtorch_cpu.so" "$work/libc10.so" \
       "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
   done
 done <"$here/torch_versions.txt"
 
-any=$(echo "$out"/torch-*/libopdump_torch.so | cut -d' ' -f1)
 for python in "$@"; do
   include=$("$python" -c "import sysconfig; print(sysconfig.get_path('include'))")
   module=$out/opdump_recorder$("$python" -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
   printf '#include "%s"\n' "$adapter"/python/*.cc >"$work/python.cc"
   "${compiler[@]}" "${flags[@]}" -isystem "$include" -c "$work/python.cc" -o "$work/python.o"
-  "$tools/bin/c++" -shared -nostdlib++ -o "$module" "$work/python.o" -Wl,-s "$any" "$core" "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+  "$tools/bin/c++" -shared -nostdlib++ -o "$module" "$work/python.o" -Wl,-s "$work/libopdump_torch.so" "$work/libopdump.so.0" "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
 done

@@ -1,5 +1,5 @@
 // Errors in the order of execution: one line for each step and rank.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { askCurve, nameOf, type CurveLine, type Operator, type Point, type Result } from './data';
 import { colour, InShell, Section, useTheme, useWidth } from './common';
@@ -124,7 +124,7 @@ export function Curve(props: {
     marks.current = view;
     plotted.current?.redraw(false);
   }, [view]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!holder.current || width < 50) return;
     const { overview } = props.result;
     const lines = linesOf(props.result, measure, closer);

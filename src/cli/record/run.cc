@@ -206,11 +206,13 @@ Result<int> run_run(std::span<const char* const> args) {
   CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
   add_recording_options(app, arguments.recording);
   app.add_option(
-      "--compat", arguments.compat,
-      "provide the Python modules torchair, npu_device, torch.utils.dumper or acl if the originals are "
-      "missing: torchair,npu_device,dumper,acl; the program uses them to configure its dump");
+         "--compat", arguments.compat,
+         "provide the Python modules torchair, npu_device, torch.utils.dumper or acl if the originals are "
+         "missing: torchair,npu_device,dumper,acl; the program uses them to configure its dump")
+      ->type_name("NAMES");
   app.add_option("--device-format", arguments.device_format,
-                 "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
+                 "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...")
+      ->type_name("FORMATS");
   app.add_option(
          "--compiled", arguments.compiled,
          "regions of torch.compile: aten runs and records them operator by operator (default); opaque "
@@ -218,7 +220,7 @@ Result<int> run_run(std::span<const char* const> args) {
       ->check(CLI::IsMember({"aten", "opaque"}));
   app.add_flag("--best-effort", arguments.best_effort,
                "run the program also if there is no recorder for its PyTorch or TensorFlow");
-  app.add_option("command", arguments.command, "the program and its arguments")->required();
+  app.add_option("COMMAND", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
   app.footer(
       "Examples:\n  opdump run -o golden -- python3 train.py\n"

@@ -93,8 +93,10 @@ Result<> check_budget(std::uint64_t limit_bytes, const fs::path& directory) {
   const fs::path existing = nearest_existing(directory);
   std::error_code ignored;
   if (fs::space(existing, ignored).capacity == 0)
-    return Error(Code::usage, directory.string() + ": the file system of " + existing.string() + " holds no files");
-  if (::access(existing.c_str(), W_OK) != 0) return Error(Code::usage, io_error(existing, "write to it").message());
+    return Error(Code::usage,
+                 directory.string() + ": the file system of " + existing.string() + " holds no files");
+  if (::access(existing.c_str(), W_OK) != 0)
+    return Error(Code::usage, io_error(existing, "write to it").message());
   OPDUMP_TRY(const std::uint64_t writable, writable_bytes(directory));
   if (writable < kBlockBytes) return Error(Code::usage, directory.string() + ": the disk is full");
   if (limit_bytes < kModest && limit_bytes > writable)
@@ -107,7 +109,8 @@ Result<> check_budget(std::uint64_t limit_bytes, const fs::path& directory) {
 Budget::Budget(std::uint64_t limit_bytes, fs::path directory)
     : directory_(std::move(directory)), limit_bytes_(limit_bytes) {
   const auto writable = writable_bytes(directory_);
-  if (limit_bytes == kModest) limit_bytes = limit_bytes_ = writable ? std::min(*writable / kModestPart, kModestBytes) : kModestBytes;
+  if (limit_bytes == kModest)
+    limit_bytes = limit_bytes_ = writable ? std::min(*writable / kModestPart, kModestBytes) : kModestBytes;
   is_free_space_ = writable && *writable < limit_bytes;
   if (is_free_space_) limit_bytes_ = *writable;
 }
