@@ -2,7 +2,7 @@
 # Builds the recorders of a wheel: one library for each PyTorch of torch_versions.txt, and one small module for each Python.
 # Usage: tools/wheel/recorders.sh FOLDER PYTHON...
 #
-# Written to FOLDER: torch-2.6-abi1/libopdump_torch.so, ..., and opdump_recorder.cpython-311-x86_64-linux-gnu.so, ...
+# Written to FOLDER: torch-2.6-abi1/libopdump_torch.so, ..., and recorder.cpython-311-x86_64-linux-gnu.so, ...
 # Headers come from PyPI's builds, which are fetched once. Nothing of PyTorch or of opdump is needed to link: a program that is
 # recorded has their libraries loaded. The recorders use the libstdc++ that PyTorch itself uses, of which the headers of gcc 10 know no more
 # than programs on old systems have; check_wheel.py looks at what they need.
@@ -59,32 +59,39 @@ for ((i = 0; i < ${#sources[@]}; ++i)); do
   echo "#include \"$adapter/${sources[i]#./}\"" >>"$work/group$((i * groups / ${#sources[@]})).cc"
 done
 
+for python in "$@"; do
+  include=$("$python" -c "import sysconfig; print(sysconfig.get_path('include'))")
+  module=$out/recorder$("$python" -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+  printf '#include "%s"\n' "$adapter"/python/*.cc >"$work/python.cc"
+  "${compiler[@]}" "${flags[@]}" -isystem "$include" -c "$work/python.cc" -o "$work/python.o"
+  "$tools/bin/c++" -shared -nostdlib++ -o "$module" "$work/python.o" -Wl,-s \
+    -Wl,--no-as-needed "$work/libopdump_torch.so" "$work/libopdump.so.0" "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+done
+
+# They are kept: of the same sources, the next wheel takes the same.
+built=$cache/recorders/$(cat "$here/recorders.sh" "$here"/libstdcxx/* <(cd "$adapter/../.." && find adapters/torch adapters/common include -type f | sort | xargs cat) | sha256sum | cut -c1-12)
 while read -r version abis; do
   case $version in '' | '#'*) continue ;; esac
   headers=$(fetch_headers "$version")
   for abi in $abis; do
     name=torch-${version%.*}-abi$abi
-    [ ! -e "$out/$name/libopdump_torch.so" ] || continue  # of an earlier run that was cut off
-    mkdir -p "$out/$name" "$work/$name"
+    mkdir -p "$out/$name" "$work/$name" "$built/$name"
+    if [ -e "$built/$name/libopdump_torch.so" ]; then
+      cp "$built/$name/libopdump_torch.so" "$out/$name"
+      continue
+    fi
     echo "recorders.sh: $name" >&2
-    for ((i = 0; i < groups; ++i)); do
-      echo "$work/group$i.cc"
-    done | xargs -P "${OPDUMP_JOBS:-$(nproc)}" -I{} sh -c '"$@" -c {} -o '"$work/$name"'/$(basename {} .cc).o -MD' sh \
+    printf '%s\n' "$work"/group*.cc "$here/libstdcxx/since_gcc9.cc" | xargs -P "${OPDUMP_JOBS:-$(nproc)}" -I{} sh -c '"$@" -c {} -o '"$work/$name"'/$(basename {} .cc).o -MD' sh \
       "${compiler[@]}" "${flags[@]}" -D_GLIBCXX_USE_CXX11_ABI="$abi" -isystem "$headers" -isystem "$headers/torch/csrc/api/include"
-    if cat "$work/$name"/*.d | tr ' ' '\n' | grep -E '^/.*/include/(ATen|c10|torch)/' | grep -qv "^$headers/"; then
+    cat "$work/$name"/*.d >"$work/dependencies"
+    if tr ' ' '\n' <"$work/dependencies" | grep -E '^/.*/include/(ATen|c10|torch)/' | grep -qv "^$headers/"; then
       echo "recorders.sh: $name was built with headers of another torch" >&2
       exit 1
     fi
-    "$tools/bin/c++" -shared -nostdlib++ -o "$out/$name/libopdump_torch.so" "$work/$name"/*.o -Wl,-soname,libopdump_torch.so -Wl,-s \
-      -Wl,--version-script="$adapter/opdump_torch.map" "$work/libopdump.so.0" "$work/libtorch_cpu.so" "$work/libc10.so" \
+    "$tools/bin/c++" -shared -nostdlib++ -o "$work/$name/libopdump_torch.so" "$work/$name"/*.o -Wl,-soname,libopdump_torch.so -Wl,-s \
+      -Wl,--version-script="$adapter/opdump_torch.map" -Wl,--no-as-needed "$work/libopdump.so.0" "$work/libtorch_cpu.so" "$work/libc10.so" \
       "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+    mv "$work/$name/libopdump_torch.so" "$built/$name"
+    cp "$built/$name/libopdump_torch.so" "$out/$name"
   done
 done <"$here/torch_versions.txt"
-
-for python in "$@"; do
-  include=$("$python" -c "import sysconfig; print(sysconfig.get_path('include'))")
-  module=$out/opdump_recorder$("$python" -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
-  printf '#include "%s"\n' "$adapter"/python/*.cc >"$work/python.cc"
-  "${compiler[@]}" "${flags[@]}" -isystem "$include" -c "$work/python.cc" -o "$work/python.o"
-  "$tools/bin/c++" -shared -nostdlib++ -o "$module" "$work/python.o" -Wl,-s "$work/libopdump_torch.so" "$work/libopdump.so.0" "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
-done
