@@ -35,6 +35,15 @@ done
 mv "$folder"/include/serial/* "$folder/include"
 rmdir "$folder/include/serial"
 
+for name in hwy::hwy nlohmann_json::nlohmann_json CLI11::CLI11; do
+  package=${name%%:*}
+  mkdir "$folder/lib/cmake/$package"
+  cat >"$folder/lib/cmake/$package/${package}Config.cmake" <<END
+add_library($name INTERFACE IMPORTED)
+set_target_properties($name PROPERTIES INTERFACE_INCLUDE_DIRECTORIES $folder/include)
+END
+done
+
 # The others, from their sources; and the libstdc++ of Debian 11, which PyTorch's recorders are built with.
 fetch() {
   local name file hash

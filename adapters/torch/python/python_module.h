@@ -12,6 +12,13 @@
 
 #include "bridge.h"
 
+#if PY_VERSION_HEX < 0x030A0000
+inline PyObject* Py_NewRef(PyObject* object) {
+  Py_INCREF(object);
+  return object;
+}
+#endif
+
 namespace opdump::torch_adapter {
 
 // An owned reference.
