@@ -69,7 +69,7 @@ for python in "$@"; do
 done
 
 # They are kept: of the same sources, the next wheel takes the same.
-built=$cache/recorders/$(cat "$here/recorders.sh" "$here"/libstdcxx/* <(cd "$adapter/../.." && find adapters/torch adapters/common include -type f | sort | xargs cat) | sha256sum | cut -c1-12)
+built=$cache/recorders/$(cat "$here/recorders.sh" "$here"/libstdcxx/* <(cd "$adapter/../.." && find adapters/torch adapters/common include -type f ! -path '*/python/*' | sort | xargs cat) | sha256sum | cut -c1-12)
 while read -r version abis; do
   case $version in '' | '#'*) continue ;; esac
   headers=$(fetch_headers "$version")

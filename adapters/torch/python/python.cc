@@ -14,6 +14,13 @@ Package& package() {
 
 namespace {
 
+PyObject* name_cell(PyObject*, PyObject* args) {
+  const char *file = nullptr, *name = nullptr;
+  if (!PyArg_ParseTuple(args, "ss", &file, &name)) return nullptr;
+  package().cells[file] = name;
+  Py_RETURN_NONE;
+}
+
 PyObject* enter_backward(PyObject*, PyObject*) {
   return opdump_torch_enter_backward_call(), Py_NewRef(Py_None);
 }
@@ -292,6 +299,8 @@ PyMethodDef methods[] = {
      "Sets a name for the operators that this thread runs from now on, for configurations; None resets it."},
     {"report_unseen", as_function(report_unseen), METH_VARARGS,
      "Records that something could not be observed, and why."},
+    {"name_cell", as_function(name_cell), METH_VARARGS,
+     "What stands for a file of a notebook's code: (file, \"In [3]\")."},
     {"name_tensor", as_function(name_tensor), METH_VARARGS,
      "Sets the program's name of the tensor in a storage, given by address."},
     {"module_scope", as_function(module_scope), METH_NOARGS,

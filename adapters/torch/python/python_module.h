@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,7 @@ struct Package {
   PyObject* describe_shard = nullptr;
   std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
   std::string working_directory;
+  std::unordered_map<std::string, std::string> cells;  // of a notebook: "In [3]", by what Python takes for their file
 };
 Package& package();
 
