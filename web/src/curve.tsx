@@ -101,7 +101,9 @@ function paintMarks(plot: uPlot, limit: number | null, limitName: string, pin: [
     const left = Math.max(bbox.left + 4 * unit, Math.min(x - width / 2, bbox.left + bbox.width - width - 4 * unit));
     const above = y - 14 * unit > bbox.top + 22 * unit ? y - 12 * unit : y + 22 * unit;
     ctx.fillStyle = colour('card');
+    ctx.globalAlpha = 0.7;  // the line below it stays to be seen
     ctx.fillRect(left - 3 * unit, above - 11 * unit, width + 6 * unit, 15 * unit);
+    ctx.globalAlpha = 1;
     ctx.fillStyle = colour('bad');
     ctx.fillText(text, left, above);
   }
