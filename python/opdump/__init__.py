@@ -80,7 +80,8 @@ def record(output: StrPath, *, steps: Steps = 0, ops: str | None = None, module:
     `steps`, counted from 0: a number, numbers, "0,10-20" or "all". `ops` and `module` are regular expressions: only
     operators of these types, and of these modules ("layers.3"). `tensors` and `stats`: what is recorded; tensors if
     neither is set. `budget`: the most to write, in bytes or as "20G"; "free" for all that the disk has; None for
-    a fifth of that, 10 GiB at most. `existing` is that of start(). The configuration that says the same is written to `output`/opdump_config.json. Entering raises
+    a fifth of that, 10 GiB at most. `existing` is that of start(). The configuration that says the same is written to
+    `output`/opdump_config.json. Entering raises
     ConfigError (a ValueError) if an argument is wrong, OSError if the folder cannot be made, RuntimeError if a recording
     is in progress.
     """

@@ -45,7 +45,7 @@ def cache() -> pathlib.Path:
 def remember_python() -> None:
     """Notes that this user records with this Python. `opdump blame` runs operators again in the Python that a dump names only if
     it is noted: a dump may come from anywhere (src/cli/compare/recorded_python.cc)."""
-    path, line = _cache() / "pythons", os.fsencode(sys.executable or "") + b"\n"
+    path, line = cache() / "pythons", os.fsencode(sys.executable or "") + b"\n"
     with contextlib.suppress(OSError):  # a home that cannot be written to
         if path.is_file() and line in path.read_bytes().splitlines(keepends=True):
             return

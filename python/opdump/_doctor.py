@@ -8,6 +8,7 @@ import importlib.util
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -52,10 +53,10 @@ def _pythons() -> Iterator[str]:
     seen = {os.path.realpath(sys.executable)}
     for folder in os.get_exec_path():
         for path in sorted(glob.glob(os.path.join(folder, "python3*"))):
-            if os.path.basename(path).replace("python3", "").replace(".", "").isdigit() or path.endswith("python3"):
-                if os.access(path, os.X_OK) and os.path.realpath(path) not in seen:
-                    seen.add(os.path.realpath(path))
-                    yield path
+            is_python = re.fullmatch(r"python3(\.\d+)?", os.path.basename(path)) and os.access(path, os.X_OK)
+            if is_python and os.path.realpath(path) not in seen:
+                seen.add(os.path.realpath(path))
+                yield path
 
 
 def _other_pythons() -> None:
@@ -80,8 +81,9 @@ def _torch() -> None:
     try:
         import torch
     except Exception as error:  # of whatever kind: it is broken
-        return _problem("torch", f"cannot be imported: {type(error).__name__}: {error}", "install it again")
-    _print("torch", f"{torch.__version__} in {os.path.dirname(torch.__file__)}, C++ ABI {int(torch._C._GLIBCXX_USE_CXX11_ABI)}")
+        _problem("torch", f"cannot be imported: {type(error).__name__}: {error}", "install it again")
+        return
+    _print("torch", f"{torch.__version__} in {os.path.dirname(torch.__file__ or '')}, C++ ABI {int(torch._C._GLIBCXX_USE_CXX11_ABI)}")
     _recorder()
 
 
@@ -93,7 +95,8 @@ def _recorder() -> None:
     except _building.CannotBuild as error:
         brought = f"the package brings those for torch {', '.join(prebuilt.versions())}" if prebuilt.versions() else \
             "this package brings none"
-        return _problem("recorder", f"{error}", brought)
+        _problem("recorder", f"{error}", brought)
+        return
     _print("recorder", adapter.origin())
 
 
@@ -104,6 +107,7 @@ def _tensorflow() -> None:
 
 
 def _compiler() -> None:
+    command: list[str] = []
     try:
         command = _building.find_compiler()
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
@@ -121,7 +125,8 @@ def _disk(name: str, folder: pathlib.Path) -> None:
     free = shutil.disk_usage(place).free
     text = f"{folder}, {_cache.spell_bytes(free)} free"
     if not os.access(place, os.W_OK):
-        _problem(name, f"{folder} cannot be written", "set OPDUMP_CACHE to a folder that can be" if name == "cache" else "record elsewhere: -o FOLDER")
+        remedy = "set OPDUMP_CACHE to a folder that can be" if name == "cache" else "record elsewhere: -o FOLDER"
+        _problem(name, f"{folder} cannot be written", remedy)
     elif free < _LITTLE_ROOM:
         _problem(name, text, "make room" + (", or set OPDUMP_CACHE to another disk" if name == "cache" else ""))
     else:

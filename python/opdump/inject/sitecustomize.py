@@ -14,7 +14,7 @@ class _OnlyOpdump:
     """Finds the package, and nothing that lies beside it: those packages may be for another Python."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name: str, _path: object = None, _target: object = None) -> "importlib.machinery.ModuleSpec | None":
         if name != "opdump":
             return None
         package = os.path.dirname(_here)
