@@ -23,6 +23,10 @@ ROOT = pathlib.Path(__file__).resolve().parent
 def build(directory):
     has_torch = importlib.util.find_spec("torch") is not None
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    if importlib.util.find_spec("pybind11"):  # of an isolated build
+        import pybind11
+
+        generator.append(f"-Dpybind11_DIR={pybind11.get_cmake_dir()}")
     subprocess.check_call(["cmake", "-S", ROOT, "-B", directory, *generator, "-DCMAKE_BUILD_TYPE=Release",
                            "-DOPDUMP_DEVELOPER=OFF", "-DOPDUMP_PACKAGE=ON", f"-DOPDUMP_TORCH={'ON' if has_torch else 'OFF'}",
                            f"-DOPDUMP_PYTHON={sys.executable}", *shlex.split(os.environ.get("CMAKE_ARGS", ""))])
@@ -50,7 +54,7 @@ class CMakeBuild(build_ext):
             for source in stage.glob(pattern):
                 (package / place).mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, package / place)
-        for tree in ("adapters", "adapter_sources", "tensorflow_sources"):  # the recorder, and what others are built from
+        for tree in ("_torch/adapters", "_torch/sources", "_tensorflow/sources"):  # the recorder, and what others are built from
             if (stage / "lib/opdump/python/opdump" / tree).exists():
                 shutil.copytree(stage / "lib/opdump/python/opdump" / tree, package / tree, dirs_exist_ok=True)
 

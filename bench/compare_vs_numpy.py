@@ -26,9 +26,9 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/msaccucmp"))
-from conftest import dims, dump_file, field, tensor  # noqa: E402
-from make_network import operator  # noqa: E402
-from metrics_vs_numpy import numpy_metrics  # noqa: E402
+from conftest import dims, dump_file, field, tensor
+from make_network import operator
+from metrics_vs_numpy import numpy_metrics
 
 np.seterr(divide="ignore")  # of relative errors, which are then left out where they mean nothing
 FLOAT, ND = 1, 2

@@ -24,7 +24,7 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/msaccucmp"))
-from conftest import dump_file, tensor  # noqa: E402
+from conftest import dump_file, tensor
 
 FLOAT, HALF, INT8, INT32, BFLOAT16, INT4, UINT1, HIFLOAT8, FLOAT8 = 1, 2, 3, 7, 27, 28, 29, 33, 35
 ND, NC1HWC0, FRACTAL_NZ = 2, 3, 29

@@ -19,15 +19,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 import zlib
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/msaccucmp"))
-from conftest import dims, field, varint  # noqa: E402
-from make_network import operator  # noqa: E402
+from conftest import dims, field, varint
+from make_network import operator
 
 STEP = 4 << 20  # bytes that are compressed at a time
 BYTES_OF_SLOT = 300  # at most, with its share of names and executions

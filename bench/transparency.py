@@ -18,7 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/conformance"))
 
-import transparency  # noqa: E402
+import transparency
 
 
 def differences(plain, recorded):

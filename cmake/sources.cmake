@@ -60,6 +60,7 @@ set(OPDUMP_TESTS_model model/model_test.cc model/operator_traits_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   math/convert.cc
+  math/digest.cc
   math/element_hash.cc
   math/hash.cc
   math/memory_walk.cc
@@ -87,6 +88,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/stats/torch_hashes.cc
 )
 set(OPDUMP_TESTS_math
+  math/digest_test.cc
   math/element_hash_test.cc
   math/memory_test.cc
   math/small_floats_test.cc
@@ -616,7 +618,9 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/record/golden_data.cc
   cli/record/plan.cc
   cli/python_package.cc
+  cli/python_verbs.cc
   cli/compare/query.cc
+  cli/compare/recorded_python.cc
   cli/compare/replay.cc
   cli/compare/report.cc
   cli/compare/reproduce.cc

@@ -41,7 +41,6 @@ def make_seeds(folder):
     for name, words in {"tree": ["steps=2"], "graphs": ["graphs"], "statistics": ["statistics"], "foreign": ["foreign"]}.items():
         subprocess.run([*python, TESTS / "cli/make_dump.py", folder / name, *words], check=True)
     subprocess.run([*python, TESTS / "msaccucmp/make_dump.py", folder / "cann"], check=True)
-    places = {"npy": "Default_conv-op0.0.0.1700000000000001.output.0.DefaultFormat", "dump_data": "Add.add1.4.5.170000000000000", "onnx_tensor": "test_data_set_0"}
     for kind in ("npy", "npz", "safetensors", "h5", "dump_data", "op_statistic_csv", "onnx_tensor", "op_debug"):
         made = folder / kind
         made.mkdir()

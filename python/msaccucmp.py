@@ -4,12 +4,15 @@
 Runs `opdump msaccucmp` with the same words. The program is that of the variable OPDUMP, else the one beside this file,
 else that of PATH.
 """
+
+from __future__ import annotations
+
 import os
 import shutil
 import sys
 
 
-def find_opdump():
+def find_opdump() -> str | None:
     """The path of the program, or None."""
     given = os.environ.get("OPDUMP")
     if given:
@@ -18,7 +21,7 @@ def find_opdump():
     return beside if os.access(beside, os.X_OK) and os.path.isfile(beside) else shutil.which("opdump")
 
 
-def main():
+def main() -> None:
     program = find_opdump()
     if program is None:
         sys.exit("msaccucmp.py: there is no opdump beside this file or in PATH; OPDUMP may name it")

@@ -1,4 +1,4 @@
-// The functions that python/opdump/_tensorflow.py calls by ctypes, and the observer under way.
+// The functions that python/opdump/_tensorflow/attach.py calls by ctypes, and the observer under way.
 #pragma once
 
 #include <stdint.h>

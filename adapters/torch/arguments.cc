@@ -14,7 +14,8 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
-#include <utility>
+#include <string>
+#include <string_view>
 
 #include "torch_version.h"
 
@@ -63,9 +64,9 @@ const char* enum_name(std::int64_t value, c10::TypeKind kind) {
 std::string spell_number(const at::Tensor& number) {
   switch (number.scalar_type()) {
     case at::kDouble: {
-      std::array<char, 40> text{};
-      const auto end = std::to_chars(text.begin(), text.end(), *number.data_ptr<double>());
-      return {text.begin(), end.ptr};
+      std::array<char, 32> text{};
+      opdump_spell_number(*number.data_ptr<double>(), text.data());
+      return text.data();
     }
     case at::kLong:
       return std::to_string(*number.data_ptr<std::int64_t>());
@@ -126,10 +127,10 @@ Arguments::Arguments(const OperatorKind& kind, c10::ArrayRef<c10::IValue> values
   }
 }
 
-void Arguments::add_state(const char* name, std::string text) {
+void Arguments::add_state(const char* name, std::string_view text) {
   opdump_argument& state = arguments_.emplace_back(make(OPDUMP_ARGUMENT_STATE));
   state.name = name;
-  state.text = texts_.emplace_front(std::move(text)).c_str();
+  state.text = arena_.keep(text);
 }
 
 // Of the CPU: the seed and a hash of the state, which tells how many numbers were drawn. An accelerator's own
@@ -154,22 +155,22 @@ void Arguments::add_generator(c10::ArrayRef<c10::IValue> values) {
   std::array<char, 16> text{};
   const auto end = std::to_chars(text.begin(), text.end(), hash, 16);
   add_state("seed", std::to_string(generator.current_seed()));
-  add_state("generator", {text.begin(), end.ptr});
+  add_state("generator", {text.data(), static_cast<std::size_t>(end.ptr - text.data())});
 }
 
-opdump_argument Arguments::text(std::string text) {
+opdump_argument Arguments::text(std::string_view text) {
   opdump_argument argument = make(OPDUMP_ARGUMENT_STRING);
-  argument.text = texts_.emplace_front(std::move(text)).c_str();
+  argument.text = arena_.keep(text);
   return argument;
 }
 
 opdump_argument Arguments::convert_list(const c10::IValue& value, c10::TypeKind type) {
-  std::pmr::vector<opdump_argument>& items = lists_.emplace_front();
-  items.reserve(value.toListRef().size());
-  for (const c10::IValue& item : value.toListRef()) items.push_back(convert(item, type));
+  const c10::ArrayRef<c10::IValue> values = value.toListRef();
+  opdump_argument* const items = arena_.make<opdump_argument>(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) items[i] = convert(values[i], type);
   opdump_argument argument = make(OPDUMP_ARGUMENT_LIST);
-  argument.count = items.size();
-  argument.items = items.data();
+  argument.count = values.size();
+  argument.items = items;
   return argument;
 }
 
@@ -179,7 +180,7 @@ opdump_argument Arguments::convert(const c10::IValue& value, c10::TypeKind type)
     if (!value.toTensor().defined()) return make(OPDUMP_ARGUMENT_NONE);
     opdump_argument argument = integer(OPDUMP_ARGUMENT_TENSOR, operand);
     if (value.toTensor().unsafeGetTensorImpl()->is_wrapped_number())
-      argument.text = texts_.emplace_front(spell_number(value.toTensor())).c_str();
+      argument.text = arena_.keep(spell_number(value.toTensor()));
     return argument;
   }
   if (value.isNone()) {

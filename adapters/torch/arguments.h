@@ -6,14 +6,11 @@
 #include <c10/util/ArrayRef.h>
 #include <c10/util/SmallVector.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <forward_list>
-#include <memory_resource>
-#include <string>
-#include <vector>
+#include <string_view>
 
+#include "arena.h"
 #include "opdump/opdump.h"
 #include "operator_kind.h"
 
@@ -27,18 +24,15 @@ class Arguments {
   std::size_t size() const { return arguments_.size(); }
 
  private:
-  void add_state(const char* name, std::string text);
+  void add_state(const char* name, std::string_view text);
   void add_generator(c10::ArrayRef<c10::IValue> values);
   opdump_argument convert(const c10::IValue& value, c10::TypeKind type);
   opdump_argument convert_list(const c10::IValue& value, c10::TypeKind type);
-  opdump_argument text(std::string text);
+  opdump_argument text(std::string_view text);
 
   std::uint32_t next_operand_ = 0;  // counted as Operands counts
   c10::SmallVector<opdump_argument, 12> arguments_;
-  std::array<std::byte, 2048> bytes_;  // enough for most: each call of an operator has arguments
-  std::pmr::monotonic_buffer_resource memory_{bytes_.data(), bytes_.size()};
-  std::pmr::forward_list<std::pmr::vector<opdump_argument>> lists_{&memory_};
-  std::pmr::forward_list<std::string> texts_{&memory_};
+  Arena arena_;  // of lists and texts
 };
 
 }  // namespace opdump::torch_adapter

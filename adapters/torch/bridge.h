@@ -41,6 +41,9 @@ OPDUMP_API void opdump_torch_set_bridge(const opdump_torch_bridge* bridge);
  * begins. Before the first opdump_torch_start. */
 OPDUMP_API void opdump_torch_keep_stderr(int original);
 
+/* The Python of this process, for the status files of recordings that begin later. */
+OPDUMP_API void opdump_torch_set_python(const char* path);
+
 /* Scopes. NULL while nothing is recorded. A scope lives until the library is unloaded. */
 OPDUMP_API void* opdump_torch_root(void);
 /* The scope `path`, components separated by '/', below `parent`; `parent` itself if it is empty. */
@@ -97,6 +100,8 @@ OPDUMP_API void opdump_torch_resume(void);
 /* Around code that a compiler generated: it may write to any memory, and what it runs is not recorded. */
 OPDUMP_API void opdump_torch_enter_generated(void);
 OPDUMP_API void opdump_torch_leave_generated(void);
+/* The PyObject* of a c10::TensorImpl* that has one, borrowed; else NULL. Of a torch that has DTensors. */
+OPDUMP_API void* opdump_torch_python_object(void* tensor);
 /* The program has made a mesh of processes: parts of tensors are described from now on. */
 OPDUMP_API void opdump_torch_expect_shards(void);
 /* See opdump_rest. */

@@ -38,6 +38,12 @@ namespace {
 
 constexpr const char* kOpaque =
     "its generated kernels run no operators; with --compiled aten they are recorded";
+// The loader of the Python package looks for it in the file: under another torch loading it would end the
+// process.
+#define OPDUMP_STRING_OF(x) #x
+#define OPDUMP_STRING(x) OPDUMP_STRING_OF(x)
+[[gnu::used]] const char kBuiltFor[] = "opdump recorder for torch " OPDUMP_STRING(
+    TORCH_VERSION_MAJOR) "." OPDUMP_STRING(TORCH_VERSION_MINOR) ";";
 constexpr std::int64_t kCompiledModel = 1;  // the id of the model whose executions are recorded
 
 std::atomic<Observer*>& observer = recording_observer;
@@ -64,9 +70,11 @@ bool wait_for_visitors() {
 }
 
 OriginalStderr original_stderr;
+std::string python;  // under start_mutex
 
-// What explains that another run computes other numbers.
+// What explains that another run computes other numbers, and the Python that can run its operators again.
 void describe_run(opdump_session* session) {
+  if (!python.empty()) opdump_describe_run(session, "python", python.c_str());
   opdump_describe_run(session, "seed",
                       std::to_string(at::detail::getDefaultCPUGenerator().current_seed()).c_str());
   opdump_describe_run(session, "device", devices_used().c_str());
@@ -298,6 +306,11 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   observer.load()->join_thread();
   opdump::report_to_run('+');
   return OPDUMP_OK;
+}
+
+void opdump_torch_set_python(const char* path) {
+  const std::lock_guard lock(start_mutex);
+  python = path;
 }
 
 opdump_status opdump_torch_stop(void) {

@@ -1,11 +1,12 @@
 #include "program_lines.h"
 
 #include <torch/csrc/jit/runtime/interpreter.h>
+#include <unistd.h>
 
-#include <filesystem>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "bridge.h"
@@ -17,9 +18,8 @@ namespace {
 // Files below it are named relative to it, as Python's are.
 const std::string& working_directory() {
   static const auto* directory = new std::string([] {
-    std::error_code failed;
-    const std::string path = std::filesystem::current_path(failed).string();
-    return failed ? std::string("\n") : path + "/";
+    const std::unique_ptr<char, decltype(&std::free)> path(::getcwd(nullptr, 0), &std::free);
+    return path ? path.get() + std::string("/") : std::string("\n");
   }());
   return *directory;
 }

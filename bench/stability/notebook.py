@@ -3,8 +3,8 @@ import json
 import os
 import sys
 
-import torch
-from common import digest, digits
+import torch  # noqa: F401 - the cell uses it
+from common import digest, digits  # noqa: F401 - likewise
 
 import opdump
 

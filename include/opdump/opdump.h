@@ -339,7 +339,7 @@ typedef struct opdump_request {
   const char* steps;  /* "0,10-20" or "all"; default: "0" */
   const char* ops;    /* a regular expression: only operators of these types; default: all */
   const char* module; /* a regular expression: only operators of these modules; default: all */
-  const char* budget; /* the most that is written, "20G"; default: what the disk has free */
+  const char* budget; /* the most that is written, "20G" or "free"; default: "auto" */
 } opdump_request;
 
 typedef enum opdump_step_end {
@@ -364,6 +364,10 @@ OPDUMP_API int opdump_last_error_code(void);
  * calls this function again. Fails with OPDUMP_ERROR_CONFIG if a value is wrong, or the disk has less room
  * than the budget. */
 OPDUMP_API opdump_status opdump_make_config(const opdump_request* request, const char** text);
+
+/* Writes the shortest text that reads back as `number` into `text`, which has room for 32 bytes: "4", "0.5",
+ * "1e-05". For the text of OPDUMP_ARGUMENT_TENSOR; old compilers have no such function. */
+OPDUMP_API void opdump_spell_number(double number, char* text);
 
 /* Reads the configuration, creates the output directory and starts the pipeline. On success the caller owns
  * *session and releases it with opdump_close. Step 0 is current. A valid configuration that dumps nothing

@@ -1,6 +1,6 @@
 // The extension module opdump._core: the reading half of the library, seen from Python. No logic lives here:
 // each function checks, calls one function of src/, translates. It links the core statically and hides it, so
-// that it shares a process with the recorder (_torch, libopdump.so) and no symbol with it.
+// that it shares a process with the recorder (opdump._torch.recorder, libopdump.so) and no symbol with it.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -44,7 +44,8 @@ __all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "recor
            "DumpSet",
            "Operator", "Slot", "Comparison", "Finding", "Recording", "Error", "ConfigError", "NotFoundError", "ReadError"]
 
-_PLACES = {"open": "_reading", "compare": "_reading", "assert_same": "_reading", "report": "_reading", "plan": "_reading", "DumpSet": "_reading", "Comparison": "_reading",
+_PLACES = {"open": "_reading", "compare": "_reading", "assert_same": "_reading", "report": "_reading", "plan": "_reading",
+           "DumpSet": "_reading", "Comparison": "_reading",
            "Operator": "_core", "Slot": "_core", "Finding": "_core", "Recording": "_recording",
            "Error": "_errors", "ConfigError": "_errors", "NotFoundError": "_errors", "ReadError": "_errors"}
 _MODULES = {"acl", "dumper", "torchair", "npu_device", "mindspore"}
@@ -78,8 +79,9 @@ def record(output: StrPath, *, steps: Steps = 0, ops: str | None = None, module:
 
     `steps`, counted from 0: a number, numbers, "0,10-20" or "all". `ops` and `module` are regular expressions: only
     operators of these types, and of these modules ("layers.3"). `tensors` and `stats`: what is recorded; tensors if
-    neither is set. `budget`: the most to write, in bytes or as "20G"; None for what the disk has free. `existing` is that
-    of start(). The configuration that says the same is written to `output`/opdump_config.json. Entering raises
+    neither is set. `budget`: the most to write, in bytes or as "20G"; "free" for all that the disk has; None for
+    a fifth of that, 10 GiB at most. `existing` is that of start(). The configuration that says the same is written to
+    `output`/opdump_config.json. Entering raises
     ConfigError (a ValueError) if an argument is wrong, OSError if the folder cannot be made, RuntimeError if a recording
     is in progress.
     """
@@ -118,30 +120,30 @@ def start(config: str, *, mode: str | None = None, strict: bool = False, existin
 
 def stop() -> bool:
     """Stops recording and waits until everything is on disk. False if something was lost (see opdump_status.json)."""
-    attach = _on_import.attached()
-    return attach.stop(sys.exc_info()[1]) if attach else True
+    recorder = _on_import.attached()
+    return recorder.stop(sys.exc_info()[1]) if recorder else True
 
 
 def step() -> None:
     """Ends the current step. From the first call on, only this function counts steps."""
-    attach = _on_import.attached()
-    if attach:
-        attach.hooks.step()
+    recorder = _on_import.attached()
+    if recorder:
+        recorder.step()
 
 
 def active() -> bool:
     """Whether the current step is recorded."""
-    attach = _on_import.attached()
-    return bool(attach and attach.hooks.active())
+    recorder = _on_import.attached()
+    return recorder is not None and recorder.active()
 
 
 def current_step() -> int:
     """The number of the current step, from 0."""
-    attach = _on_import.attached()
-    return attach.hooks.current_step() if attach else 0
+    recorder = _on_import.attached()
+    return recorder.current_step() if recorder else 0
 
 
-def set_dump(target, enabled: bool = True) -> None:
+def set_dump(target: object, enabled: bool = True) -> None:
     """Flags what a configuration with "dump_mode": 2 records: a torch.nn.Module with all modules below it, an operator or
     scope by name ("Default/conv1-Conv2d/convolution-op0"), or all operators of a type, by its name ("relu", MindSpore's
     "ReLU") or a function of torch (torch.relu). Gradients of modules and names are included. False excludes a part.
@@ -150,9 +152,9 @@ def set_dump(target, enabled: bool = True) -> None:
     """
     import torch  # noqa: F401
 
-    from opdump import _attach
+    from opdump._torch.attach import attachment
 
-    _attach.set_dump(target, enabled)
+    attachment.set_dump(target, enabled)
 
 
 _on_import.start_with_framework()

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from opdump import _on_import
+from opdump import _imports
 
 # The families of --compat: the modules of the original -> ours. "" is an empty module.
 FAMILIES: dict[str, dict[str, str]] = {
@@ -76,8 +76,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def advise(error: BaseException | None) -> str | None:
     """Advice for a program that ended with `error`; None if `error` is not about a missing module of these."""
     name = getattr(error, "name", None)
-    if isinstance(error, AttributeError) and isinstance(getattr(error, "obj", None), ModuleType):
-        name = f"{error.obj.__name__}.{name}"
+    owner = getattr(error, "obj", None)
+    if isinstance(error, AttributeError) and isinstance(owner, ModuleType):
+        name = f"{owner.__name__}.{name}"
     elif not isinstance(error, ImportError):
         return None
     family = next((family for family, names in FAMILIES.items() if name in names), None)
@@ -93,8 +94,8 @@ def install(families: Iterable[str]) -> None:
         names |= FAMILIES[family]
     sys.meta_path.append(_Finder(names))
     if "torchair" in names:
-        _on_import.call_after_torch(lambda: importlib.import_module("opdump.torchair._old_torch").provide_compile())
+        _imports.call_after("torch", lambda: importlib.import_module("opdump.torchair._old_torch").provide_compile())
     if "npu_device" in names:
-        _on_import.call_after("tensorflow", lambda: importlib.import_module("opdump.npu_device._session").install())
+        _imports.call_after("tensorflow", lambda: importlib.import_module("opdump.npu_device._session").install())
     if "torch.utils.dumper" in names:
-        _on_import.call_after_torch(lambda: importlib.import_module("torch.utils.dumper"))
+        _imports.call_after("torch", lambda: importlib.import_module("torch.utils.dumper"))

@@ -3,21 +3,32 @@
 This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
 from opdump._frames import leave_no_frame
 from opdump._stderr import print_line
 
+TYPE_CHECKING = False  # the module typing costs more than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    Then = Callable[[], object]
+    Around = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 
 class Finder:
     """Finds one module through the finders after it, and calls `then` when the module's body has run. `around` wraps what
     runs the body."""
 
-    def __init__(self, name, then, around=None):
+    def __init__(self, name: str, then: Then, around: Around | None = None) -> None:
         self.name, self.then, self.around = name, then, around
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name != self.name:
             return None
         finders = list(sys.meta_path)  # another thread may remove this one
@@ -28,9 +39,10 @@ class Finder:
         spec = next((spec for spec in specs if spec is not None), None)
         if spec is None or spec.loader is None:
             return spec
-        execute = self.around(spec.loader.exec_module) if self.around else spec.loader.exec_module
+        loader: Any = spec.loader
+        execute = self.around(loader.exec_module) if self.around else loader.exec_module
 
-        def exec_module(module):
+        def exec_module(module: ModuleType) -> None:
             try:
                 execute(module)
             except BaseException as error:
@@ -41,11 +53,11 @@ class Finder:
                 sys.meta_path.remove(self)
                 _run_safely(self.then)
 
-        spec.loader.exec_module = exec_module
+        loader.exec_module = exec_module
         return spec
 
 
-def _run_safely(then):
+def _run_safely(then: Then) -> None:
     """Keeps failures of opdump out of the program's import. SystemExit propagates: the configuration is wrong."""
     try:
         then()
@@ -54,7 +66,7 @@ def _run_safely(then):
         print_line(f"nothing is recorded: {error}")
 
 
-def call_after(name, then, around=None):
+def call_after(name: str, then: Then, around: Around | None = None) -> None:
     """Calls it after the import of the module, or at once if that is imported. `around` as of Finder."""
     if name in sys.modules:
         _run_safely(then)
@@ -62,7 +74,7 @@ def call_after(name, then, around=None):
         sys.meta_path.insert(0, Finder(name, then, around))
 
 
-def report_to_run(marks):
+def report_to_run(marks: str) -> None:
     """Reports to `opdump run`: "+" a recording has begun, "-" it is on disk, "!" it could not begin and has said why."""
     if path := os.environ.get("OPDUMP_RUN_REPORT"):
         with open(path, "a", encoding="ascii") as report:

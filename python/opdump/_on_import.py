@@ -3,50 +3,86 @@
 This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
 from opdump import _stderr
-from opdump._imports import Finder, call_after, report_to_run  # noqa: F401
+from opdump._imports import Finder, call_after, report_to_run
+
+TYPE_CHECKING = False  # the module typing costs more than all the rest
+if TYPE_CHECKING:
+    from typing import Any
+
+    from opdump._recorder import Recorder
+    from opdump._torch.attach import Attachment
 
 
-def config():
+def config() -> str | None:
     """The configuration file named by the environment, or None."""
     return os.environ.get("OPDUMP_CONFIG") or os.environ.get("MINDSPORE_DUMP_CONFIG") or None
 
 
-def attached():
-    """The module that records: opdump._tensorflow while it does, else opdump._attach if it was imported, else None."""
-    tensorflow = sys.modules.get("opdump._tensorflow")
-    return tensorflow if tensorflow is not None and tensorflow.is_recording() else sys.modules.get("opdump._attach")
+def attachment_of_torch() -> Attachment | None:
+    """None if nothing has been recorded in this process."""
+    return getattr(sys.modules.get("opdump._torch.attach"), "attachment", None)
 
 
-def call_after_torch(then):
-    call_after("torch", then)
+def attached() -> Recorder | None:
+    """What records: the attachment of TensorFlow while it does, else that of torch, if there is one."""
+    tensorflow: Recorder | None = getattr(sys.modules.get("opdump._tensorflow.attach"), "attachment", None)
+    return tensorflow if tensorflow is not None and tensorflow.is_recording() else attachment_of_torch()
 
 
-def _start():
-    if os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch" or attached() is not None and attached().is_recording():
+def _is_recording() -> bool:
+    recorder = attached()
+    return recorder is not None and recorder.is_recording()
+
+
+def _start() -> None:
+    if os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch" or _is_recording():
         return
-    from opdump import _attach
-
-    _attach.start_from_environment()
+    _attachment_of("opdump._torch.attach").start_from_environment()
 
 
-def _start_tensorflow():
-    if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow") != "tensorflow" or attached() is not None and attached().is_recording():
+def _start_tensorflow() -> None:
+    if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow") != "tensorflow" or _is_recording():
         return
-    from opdump import _tensorflow
-
-    _tensorflow.start_from_environment()
+    _attachment_of("opdump._tensorflow.attach").start_from_environment()
 
 
-def _is_compile_worker():
+def _attachment_of(name: str) -> Any:
+    """What records, of a module. Without a recorder, a program that `opdump run` has started ends before it begins, unless it is to
+    run in any case."""
+    import importlib
+
+    from opdump import _building
+
+    try:
+        return importlib.import_module(name).attachment
+    except _building.CannotBuild as error:
+        if "OPDUMP_RUN_REPORT" not in os.environ or os.environ.get("OPDUMP_BEST_EFFORT"):
+            raise
+        report_to_run("!")
+        _stderr.print_line(f"nothing can be recorded, and the program was not run: {error} (--best-effort runs it without opdump; "
+                           "opdump doctor says what is missing)")
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        import signal
+
+        report_to_run("!")
+        _stderr.print_line("interrupted before the program began")
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # it ends as one that is interrupted, without the story of an import
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def _is_compile_worker() -> bool:
     """Whether torch.compile has started this process to generate kernels: it runs nothing of the program."""
     return any(word.endswith("torch/_inductor/compile_worker/__main__.py") for word in getattr(sys, "orig_argv", ()))
 
 
-def start_with_framework():
+def start_with_framework() -> None:
     """Begins recording with the import of torch or TensorFlow, whichever comes first, if the environment names a
     configuration; at once if one is there. OPDUMP_FRAMEWORK names the one for a program that imports both."""
     if _is_compile_worker() or config() is None or any(isinstance(f, Finder) and f.then is _start for f in sys.meta_path):
@@ -55,23 +91,23 @@ def start_with_framework():
     # Children that record belong to one run, even if this process never records.
     os.environ.setdefault("OPDUMP_RUN_ID", os.urandom(8).hex())
     if attached() is None:
-        call_after_torch(_start)
+        call_after("torch", _start)
         call_after("tensorflow", _start_tensorflow)
 
 
-def recorder():
-    """The module that records the framework of this program: TensorFlow if only that is imported, else torch."""
+def recorder() -> Recorder:
+    """What records the framework of this program: TensorFlow if only that is imported, else torch."""
     only_tensorflow = "tensorflow" in sys.modules and "torch" not in sys.modules
     if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow" if only_tensorflow else "torch") == "tensorflow":
-        from opdump import _tensorflow
+        from opdump._tensorflow.attach import attachment
 
-        return _tensorflow
+        return attachment
     import torch  # noqa: F401  (recording hooks a complete torch)
 
-    from opdump import _adapter, _errors
+    from opdump import _building, _errors
 
     try:
-        from opdump import _attach
-    except _adapter.CannotBuild as error:
+        from opdump._torch.attach import attachment
+    except _building.CannotBuild as error:
         raise _errors.make("unsupported", str(error)) from None
-    return _attach
+    return attachment

@@ -11,7 +11,7 @@ import os
 import pathlib
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from opdump import _core, _errors
@@ -103,7 +103,9 @@ class DumpSet:
         return f"<p><b>{_html(self.path)}</b>: {counts}</p>" + _table(("step", "operator", "type", "source"), rows)
 
     def __repr__(self) -> str:
-        return f"<DumpSet {self.path}: {len(self)} operators in {len(self.steps)} steps of {len(self.ranks)} ranks>"
+        steps, ranks = len(self.steps), len(self.ranks)
+        return (f"<DumpSet {self.path}: {len(self)} operators in {steps} step{'s' * (steps != 1)}"
+                + (f" of {ranks} ranks>" if ranks != 1 else ">"))
 
 
 class Comparison:
@@ -154,7 +156,7 @@ class Comparison:
         """A row for each pair of slots: verdict, metrics, reason. The columns are those of `opdump compare --csv`."""
         import pandas
 
-        text = {name: str for name in ("operator", "type", "slot", "dtype", "shape", "verdict", "source", "reason", "phase")}
+        text = dict.fromkeys(("operator", "type", "slot", "dtype", "shape", "verdict", "source", "reason", "phase"), str)
         return pandas.read_csv(io.StringIO(self._core.csv()), dtype=text, keep_default_na=False,
                                na_values={name: ["", "nan"] for name in _METRICS})
 
@@ -245,7 +247,7 @@ def report(golden: DumpSet | StrPath, actual: DumpSet | StrPath | None = None, o
     """Writes the comparison of two dumps, one dump, or a saved result as a page for a browser: `opdump report`. Returns the
     path of the page. Raises Error with what the program says."""
     sides = [os.fspath(side.path if isinstance(side, DumpSet) else side) for side in (golden, actual) if side is not None]
-    done = subprocess.run([_program(), "report", "-o", os.fspath(output), "--", *sides], capture_output=True, text=True)
+    done = subprocess.run([_program(), "report", "-o", os.fspath(output), "--", *sides], capture_output=True, text=True, check=False)
     if done.returncode:
         raise _errors.make("internal", done.stderr.strip().removeprefix("opdump: "))
     return os.fspath(output)
@@ -285,7 +287,7 @@ def _html(value: object) -> str:
 _MOST_ROWS = 20
 
 
-def _table(head: Iterable[str], rows: list[tuple[object, ...]]) -> str:
+def _table(head: Iterable[str], rows: Sequence[tuple[object, ...]]) -> str:
     """Rows as HTML, the first of many; nothing if there are none."""
     if not rows:
         return ""

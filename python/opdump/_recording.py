@@ -55,7 +55,7 @@ class Recording:
         """Opens the dump in the configured directory after the recording."""
         from opdump import _reading
 
-        if self.complete is None:
+        if self.path is None or self.complete is None:
             raise RuntimeError("the recording has not ended")
         return _reading.open(self.path)
 
@@ -81,7 +81,7 @@ class _Request(Recording):
         if self._output:  # nothing is not this directory
             self._output = os.path.abspath(self._output)
         try:
-            self._text = self._recorder.hooks.make_config(self._output, **self._arguments)
+            self._text = self._recorder.make_config(self._output, **self._arguments)
         except ValueError as error:
             raise _errors.make("config", str(error)) from None
         return self._output, os.path.join(self._output, CONFIG_NAME), self._text

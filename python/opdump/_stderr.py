@@ -4,15 +4,17 @@ nothing of ours may appear, or be lost.
 This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
 _HIGH = 768  # what programs open seldom has such a number
 _kept = -1
-_file = None  # what it was: a program may close all descriptors and open others
+_file: tuple[int, int] | None = None  # what it was: a program may close all descriptors and open others
 
 
-def keep():
+def keep() -> None:
     """Duplicates stderr, once. Called when the process begins, because the program may redirect it before it imports torch."""
     global _kept, _file
     if _kept >= 0:
@@ -31,7 +33,7 @@ def keep():
         os.close(messages)
 
 
-def _open_messages():
+def _open_messages() -> int | None:
     """What `opdump run` prints at its end, if this process has another stderr than it: the program may read that."""
     try:
         if os.environ.get("OPDUMP_RUN_STDERR", _name(2)) != _name(2):
@@ -41,11 +43,11 @@ def _open_messages():
     return None
 
 
-def _name(fd):
-    return "%d:%d" % _identity(fd)
+def _name(fd: int) -> str:
+    return "{}:{}".format(*_identity(fd))
 
 
-def kept():
+def kept() -> int:
     """The duplicate, or -1 if there is none: the process was not started by `opdump run`."""
     try:
         return _kept if _kept >= 0 and _identity(_kept) == _file else -1
@@ -53,7 +55,7 @@ def kept():
         return -1
 
 
-def print_line(text):
+def print_line(text: str) -> None:
     """Prints a line of ours."""
     line = f"opdump: {text}\n"
     fd = kept()
@@ -67,6 +69,6 @@ def print_line(text):
         pass
 
 
-def _identity(fd):
+def _identity(fd: int) -> tuple[int, int]:
     status = os.fstat(fd)
     return status.st_dev, status.st_ino

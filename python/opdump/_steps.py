@@ -19,8 +19,7 @@ def is_torchair(text: str) -> bool:
     A hyphen must be between digits, and there must be enough digits between two hyphens for both. One line feed at the
     end is accepted, and so are the digits of every script.
     """
-    if text.endswith("\n"):
-        text = text[:-1]
+    text = text.removesuffix("\n")
     digits, behind_hyphen = 0, False
     for letter in text:
         if letter.isdecimal():
@@ -49,8 +48,9 @@ def find_ge_fault(text: str) -> str | None:
     if len(groups) > MAX_GROUPS:
         return "The number of collection ranges cannot exceed 100."
     for group in groups:
-        numbers = [_number(part) for part in group.split("-")]
-        if len(numbers) > 2 or any(number is None or number > _MAX_INT32 for number in numbers):
+        parts = group.split("-")
+        numbers = [number for part in parts if (number := _number(part)) is not None and number <= _MAX_INT32]
+        if len(parts) > 2 or len(numbers) < len(parts):
             return "The format is wrong; a correct one is, for example, 0|5|10|50-100."
         if len(numbers) == 2 and numbers[0] >= numbers[1]:
             return "The first step of a range must be less than the second one."

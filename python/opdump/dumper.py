@@ -23,7 +23,7 @@ _OFF, _DUMP, _LOAD, _CHECK_OVERFLOW = range(4)
 _NPU = 10  # as DeviceType
 
 
-class dumper:  # noqa: N801  (the original's name)
+class dumper:
     """A context manager; `use_dump`, `use_load` or `check_overflow` selects its mode.
 
     An object can be used once. `dump_path` is a directory or the .h5 file to create; None is the working directory.
@@ -42,8 +42,8 @@ class dumper:  # noqa: N801  (the original's name)
         use_dump: bool = False,
         use_load: bool = False,
         check_overflow: bool = False,
-        dump_path: str | os.PathLike | None = None,
-        load_file_path: str | os.PathLike | None = None,
+        dump_path: str | os.PathLike[str] | None = None,
+        load_file_path: str | os.PathLike[str] | None = None,
         load_with_acl_dump: bool = False,
         *,
         bug_compatible: bool | None = None,
@@ -78,9 +78,9 @@ class dumper:  # noqa: N801  (the original's name)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        from opdump import _dumper
+        from opdump._torch import dumper as backward
 
-        loss = _dumper.stop()
+        loss = backward.stop()
         if loss:
             warnings.warn(f"the file is not complete: {loss}", RuntimeWarning, stacklevel=2)
 
@@ -96,9 +96,10 @@ class dumper:  # noqa: N801  (the original's name)
         if mode == _LOAD:
             self._check_load_path()
         dump_path = _find_file(self._dump_path)
-        from opdump import _dumper, _on_import
+        from opdump import _imports
+        from opdump._torch import dumper as backward
 
-        _dumper.start(
+        backward.start(
             mode,
             dump_path=dump_path,
             load_path=self._load_path or "",
@@ -107,7 +108,7 @@ class dumper:  # noqa: N801  (the original's name)
             node_names=self._node_names,
             device_type=self._device_type,
         )
-        _on_import.report_to_run("+-")
+        _imports.report_to_run("+-")
 
     def _check_load_path(self) -> None:
         path = self._load_path

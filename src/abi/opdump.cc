@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -341,6 +342,9 @@ const capture::DefinedOperator* unwrap(const opdump_op* op) {
 opdump_status opdump::abi::call(const std::function<Result<>()>& body) noexcept { return guarded(body); }
 
 const char* opdump_version(void) { return opdump::kVersion.data(); }
+
+void opdump_spell_number(double number, char* text) { *std::to_chars(text, text + 31, number).ptr = 0; }
+
 const char* opdump_last_error(void) { return last_error.c_str(); }
 int opdump_last_error_code(void) { return last_error_number; }
 

@@ -31,7 +31,7 @@ Result<> make_config(const opdump_request* given, const char** text) {
   thread_local std::string config;
   OPDUMP_TRY(config, opdump::dialect::make_config(request));
   OPDUMP_TRY(const std::uint64_t budget,
-             opdump::dialect::parse_budget(request.budget.empty() ? "free" : request.budget));
+             opdump::dialect::parse_budget(request.budget.empty() ? "auto" : request.budget));
   if (auto checked = opdump::dump::check_budget(budget, request.output); !checked)
     return Error(Code::config, checked.error().message());
   *text = config.c_str();

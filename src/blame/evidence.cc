@@ -164,9 +164,10 @@ Result<Replayed> parse_replayed(std::string_view text) {
 Result<Replayed> run_again(const Replay& replay, std::string request) {
   const auto reply = replay(std::move(request));
   if (reply) return parse_replayed(*reply);
-  if (reply.error().code() != Code::internal) return reply.error();
+  const bool has_ended = reply.error().code() == Code::internal;
+  if (!has_ended && reply.error().code() != Code::unsupported) return reply.error();
   Replayed replayed;
-  replayed.reason = reply.error().message() + ": out of memory?";
+  replayed.reason = reply.error().message() + (has_ended ? ": out of memory?" : "");
   return replayed;
 }
 

@@ -1,5 +1,5 @@
 // What the numbers of a replay mean: is an operator's output what its inputs and rounding explain? The
-// numbers are those of python/opdump/_replay.py; the tests are on docs/blame.md.
+// numbers are those of python/opdump/_replay; the tests are on docs/blame.md.
 #pragma once
 
 #include <cstdint>

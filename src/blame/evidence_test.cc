@@ -151,6 +151,9 @@ TEST(RunAgain, AnOperatorThatEndsTheWorkerCannotBeRunAgain) {
   EXPECT_FALSE(ended->is_done || ended->is_random);
   EXPECT_EQ(ended->reason, "python3 ended before it answered: out of memory?");
 
+  const auto impossible = run_again([](std::string) { return Error(Code::unsupported, "no torch"); }, "{}");
+  ASSERT_TRUE(impossible);
+  EXPECT_EQ(impossible->reason, "no torch");
   const auto refused = run_again([](std::string) { return Error(Code::usage, "no torch"); }, "{}");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::usage);

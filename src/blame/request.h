@@ -1,4 +1,4 @@
-// What the worker is asked to run again: python/opdump/_replay.py has the form.
+// What the worker is asked to run again: python/opdump/_replay/opdump_replay/server.py has the form.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ Result<std::string> make_request(const dump::OperatorRun* golden, const dump::Op
                                  const Question& question = {});
 
 // Answers a request. Errors: those of the worker; internal -- it ended instead of an answer, and what it
-// remembered is gone. The next request may be answered again.
+// remembered is gone: the next request may be answered again; unsupported -- there is no Python that can run
+// operators, and the message is the reason.
 using Replay = std::function<Result<std::string>(std::string request)>;
 
 // A request that will probably be made, and what says how long it takes.

@@ -9,9 +9,21 @@
 namespace opdump::cli {
 namespace {
 
-// Verbs of a verb stand in its --help, each in a line with what it does.
+// Verbs of a verb stand in its --help, each in a line with what it does; options begin a line. Behind "--" is
+// a program.
 constexpr std::string_view kBash = R"sh(_opdump() {
-  local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words depth=1
+  local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words depth=1 i
+  for ((i = 2; i < COMP_CWORD; ++i)); do
+    [ "${COMP_WORDS[i]}" = -- ] || continue
+    if declare -F _command_offset >/dev/null; then
+      _command_offset $((i + 1))
+    elif [ "$COMP_CWORD" -eq $((i + 1)) ]; then
+      mapfile -t COMPREPLY < <(compgen -c -- "$word" | sort -u)
+    else
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+    return
+  done
   [[ $verb == graph || $verb == msaccucmp ]] && depth=2
   if [ "$COMP_CWORD" -eq 1 ]; then
     words="@VERBS@ help"
@@ -20,7 +32,7 @@ constexpr std::string_view kBash = R"sh(_opdump() {
   elif [ "$COMP_CWORD" -eq 2 ] && [ $depth -eq 2 ]; then
     words=$(opdump "$verb" --help 2>/dev/null | sed -nE 's/^  +([a-z_]+)  +[A-Z].*/\1/p')
   elif [[ $word == -* ]]; then
-    words=$(opdump "${COMP_WORDS[@]:1:depth}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z_-]*' | sort -u)
+    words=$(opdump "${COMP_WORDS[@]:1:depth}" --help 2>/dev/null | sed -nE 's/^ +(-[A-Za-z][^-]*)?(--[a-z][a-z_-]*).*/\2/p' | sort -u)
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$word")
     return
@@ -32,7 +44,13 @@ complete -o filenames -F _opdump opdump
 
 constexpr std::string_view kZsh = R"sh(#compdef opdump
 _opdump() {
-  local depth=2
+  local depth=2 program=${words[(i)--]}
+  if (( program < CURRENT )); then
+    shift program words
+    (( CURRENT -= program ))
+    _normal
+    return
+  fi
   [[ $words[2] == (graph|msaccucmp) ]] && depth=3
   if (( CURRENT == 2 )); then
     compadd @VERBS@ help
@@ -41,7 +59,7 @@ _opdump() {
   elif (( CURRENT == 3 && depth == 3 )); then
     compadd $(opdump $words[2] --help 2>/dev/null | sed -nE 's/^  +([a-z_]+)  +[A-Z].*/\1/p')
   elif [[ $words[CURRENT] == -* ]]; then
-    compadd -- $(opdump $words[2,depth] --help 2>/dev/null | grep -oE -- '--[a-z][a-z_-]*' | sort -u)
+    compadd -- $(opdump $words[2,depth] --help 2>/dev/null | sed -nE 's/^ +(-[A-Za-z][^-]*)?(--[a-z][a-z_-]*).*/\2/p' | sort -u)
   else
     _files
   fi
@@ -56,10 +74,10 @@ constexpr std::string_view kFish = R"sh(function __opdump_words
       if test (count $words) -eq 2
         opdump $words[2] --help 2>/dev/null | string match -rg -- '^  +([a-z_]+)  +[A-Z]'
       else
-        opdump $words[2..3] --help 2>/dev/null | string match -ra -- '--[a-z][a-z_-]*' | sort -u
+        opdump $words[2..3] --help 2>/dev/null | string match -rg -- '^ +(?:-[A-Za-z][^-]*)?(--[a-z][a-z_-]*)' | sort -u
       end
     case '*'
-      opdump $words[2] --help 2>/dev/null | string match -ra -- '--[a-z][a-z_-]*' | sort -u
+      opdump $words[2] --help 2>/dev/null | string match -rg -- '^ +(?:-[A-Za-z][^-]*)?(--[a-z][a-z_-]*)' | sort -u
   end
 end
 complete -c opdump -n __fish_use_subcommand -f -a "@VERBS@ help"

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text/columns.h"
 #include "base/text/text.h"
@@ -33,6 +34,14 @@ std::string filled(std::string_view text) {
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override { return filled(app->get_description()); }
+
+  // A command is set apart: its options are its own.
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (const std::size_t command = usage.find(" COMMAND..."); command != std::string::npos)
+      usage.insert(command, " --");
+    return usage;
+  }
 
   std::string make_footer(const CLI::App* app) const override { return filled(app->get_footer()); }
 

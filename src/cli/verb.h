@@ -45,9 +45,11 @@ std::string version_text();
 
 // One per verb, each in its own file.
 Result<int> run_blame(std::span<const char* const> args);
+Result<int> run_cache(std::span<const char* const> args);
 Result<int> run_compare(std::span<const char* const> args);
 Result<int> run_completion(std::span<const char* const> args);
 Result<int> run_convert(std::span<const char* const> args);
+Result<int> run_doctor(std::span<const char* const> args);
 Result<int> run_export(std::span<const char* const> args);
 Result<int> run_graph(std::span<const char* const> args);
 Result<int> run_index(std::span<const char* const> args);

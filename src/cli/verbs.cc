@@ -37,6 +37,8 @@ constexpr std::array kVerbs{
     Verb{"query", "Run an SQL query on a saved comparison", run_query, Together::leader, true},
     Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert,
          Together::shared},
+    Verb{"doctor", "Say what is found here, and what to do about problems", run_doctor},
+    Verb{"cache", "List or remove the recorders that were built here", run_cache},
     Verb{"completion", "Print what lets a shell complete verbs and options", run_completion},
     Verb{"msaccucmp", "Convert and compare CANN's dumps as msaccucmp.py does", msaccucmp::run,
          Together::shared},

@@ -9,12 +9,13 @@
 namespace opdump::dialect {
 namespace {
 
-constexpr std::string_view kBudgetForm = R"(should be a size such as "512M" or "20G", or "free")";
+constexpr std::string_view kBudgetForm = R"(should be a size such as "512M" or "20G", "free" or "auto")";
 
 }  // namespace
 
 Result<std::uint64_t> parse_budget(std::string_view text) {
   if (text == "free") return plan::kFreeSpace;
+  if (text == "auto") return plan::kFifthOfSpace;
   const auto bytes = parse_bytes(text);
   if (!bytes || *bytes == 0) return Error(Code::config, std::string(kBudgetForm));
   return *bytes;
@@ -34,7 +35,7 @@ Result<> read_opdump_settings(const JsonDocument& document, plan::DumpPlan& plan
       return section.wrong(key, narrowed.error().message());
   }
   if (section.find("budget") == nullptr) return ok();
-  OPDUMP_TRY(const std::string text, section.read_string("budget", R"("20G" or "free")"));
+  OPDUMP_TRY(const std::string text, section.read_string("budget", R"("20G", "free" or "auto")"));
   auto bytes = parse_budget(text);
   if (!bytes) return section.wrong("budget", bytes.error().message());
   plan.budget_bytes = *bytes;

@@ -76,7 +76,7 @@ Result<std::string> make_config(const Request& request) {
   OPDUMP_CHECK_OK(check_filter(plan::FilterKind::module, "module", request.module));
   if (!request.ops.empty()) own["ops"] = request.ops;
   if (!request.module.empty()) own["module"] = request.module;
-  own["budget"] = request.budget.empty() ? "free" : request.budget;
+  own["budget"] = request.budget.empty() ? "auto" : request.budget;
   if (auto budget = parse_budget(own["budget"].get_ref<const std::string&>()); !budget)
     return wrong("budget", request.budget, budget.error().message());
   Json config;

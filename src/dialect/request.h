@@ -18,7 +18,7 @@ struct Request {
   std::string output{};         // the folder; relative to the current directory
   std::string steps{};          // "0,10-20" or "all"; default: "0"
   std::string ops{}, module{};  // regular expressions, see opdump_settings.h; default: all operators
-  std::string budget{};         // "20G"; default: "free"
+  std::string budget{};         // "20G"; default: "auto"
   bool tensors = false;         // default if neither is set
   bool statistics = false;
 };

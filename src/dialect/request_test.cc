@@ -35,7 +35,7 @@ TEST(Request, DefaultsAreTheTensorsOfStep0) {
   EXPECT_EQ(plan.content, plan::Content::tensor);
   EXPECT_EQ(plan.steps.format(), "0");
   EXPECT_TRUE(plan.operators.selects_all());
-  EXPECT_EQ(plan.budget_bytes, plan::kFreeSpace);
+  EXPECT_EQ(plan.budget_bytes, plan::kFifthOfSpace);
   EXPECT_EQ(plan.scheme, plan::SchemeKind::rank_tree);
   EXPECT_TRUE(plan.warnings.empty()) << plan.warnings.front();
 }

@@ -7,8 +7,7 @@
 
 namespace opdump::math {
 
-// 32 lower-case hex digits over byte_count() bytes of the elements in row-major order and their own dtype; ""
-// where the cryptography library refuses MD5.
+// 32 lower-case hex digits over byte_count() bytes of the elements in row-major order and their own dtype.
 // int4 and uint1: over the unpacked elements but only byte_count() bytes of them -- the original does so
 // (mindspore.md 3.3).
 std::string md5_hex(const model::TensorView& view);

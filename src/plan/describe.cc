@@ -108,6 +108,8 @@ void add_operators(Lines& lines, const DumpPlan& plan) {
 void add_budget(Lines& lines, const DumpPlan& plan) {
   if (plan.budget_bytes == kFreeSpace)
     lines.add("budget", "what the disk has free, less 5 %");
+  else if (plan.budget_bytes == kFifthOfSpace)
+    lines.add("budget", "a fifth of what the disk has free, 10 GiB at most");
   else if (plan.budget_bytes)
     lines.add("budget", format_bytes(*plan.budget_bytes));
 }
@@ -278,6 +280,8 @@ std::string describe_json(const DumpPlan& plan) {
     statistics.push_back(statistic_table()[static_cast<std::size_t>(statistic)].name);
   if (plan.budget_bytes == kFreeSpace)
     json["budget"] = "free";
+  else if (plan.budget_bytes == kFifthOfSpace)
+    json["budget"] = "auto";
   else if (plan.budget_bytes)
     json["budget"] = *plan.budget_bytes;
   json["statistics_place"] = name_of(kPlaceNames, plan.statistics_processor);

@@ -65,8 +65,9 @@ enum class Level : std::uint8_t { all, models, single_operators };
 // The records of operators that overflowed, cann.md 3.5.
 enum class OverflowRecord : std::uint8_t { old_devices, new_devices };
 
-// DumpPlan::budget_bytes: as much as the disk has free.
+// DumpPlan::budget_bytes: as much as the disk has free; or a fifth of that, and 10 GiB at most.
 inline constexpr std::uint64_t kFreeSpace = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t kFifthOfSpace = kFreeSpace - 1;
 
 struct DumpPlan {
   bool is_empty = false;  // the configuration is valid and requests nothing: no session

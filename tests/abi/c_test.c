@@ -299,6 +299,11 @@ static void test_request(const char* directory) {
   request.budget = "1M";
   request.ops = "neg";
   request.content = OPDUMP_CONTENT_STATISTICS;
+  char spelled[32];
+  opdump_spell_number(1e-5, spelled);
+  CHECK(strcmp(spelled, "1e-05") == 0);
+  opdump_spell_number(0.1 + 0.2, spelled);
+  CHECK(strcmp(spelled, "0.30000000000000004") == 0);
   CHECK(opdump_make_config(&request, &text) == OPDUMP_OK && strstr(text, "\"statistic\""));
   opdump_options options = {0};
   options.size = sizeof options;

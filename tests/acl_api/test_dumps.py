@@ -100,7 +100,7 @@ call("aclInit", "acl.json")
 Model(models / "{name}.onnx").execute(np.load(models / "{name}/x.npy"))
 call("aclFinalize")
 """, LIST)
-    assert tensors(files(tmp_path)["0", name, "1", "0", *slot])["output.0"].dtype == np.dtype(dtype)
+    assert tensors(files(tmp_path)[("0", name, "1", "0", *slot)])["output.0"].dtype == np.dtype(dtype)
 
 
 def test_set_dump_is_for_models_loaded_after_it(program, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-WORKER = pathlib.Path(os.environ["OPDUMP_BIN"]).parent.parent / "python/opdump/_replay.py"
+WORKER = pathlib.Path(os.environ["OPDUMP_BIN"]).parent.parent / "python/opdump/_replay"
 
 
 class Worker:
@@ -189,14 +189,14 @@ def test_an_element_that_is_off_while_all_others_are_the_same_is_odd(worker, dty
 
 @pytest.fixture
 def in_pieces(monkeypatch):
-    """The worker's answer(), with pieces of 600 elements; and how many operators it runs at once."""
-    monkeypatch.syspath_prepend(str(WORKER.parent))
-    module = importlib.import_module("_replay")
-    parts = []
-    at_once = module._answer_at_once
+    """The server's answer(), with pieces of 600 elements; and the operators that it runs at once."""
+    monkeypatch.syspath_prepend(str(WORKER))
+    module = importlib.import_module("opdump_replay.server")
+    server, parts = module.Server(), []
+    at_once = server._answer_at_once
     monkeypatch.setattr(module, "_PIECE", 600)
-    monkeypatch.setattr(module, "_answer_at_once", lambda op, part, request: parts.append(part) or at_once(op, part, request))
-    return module.answer, parts
+    monkeypatch.setattr(server, "_answer_at_once", lambda op, part, request: parts.append(part) or at_once(op, part, request))
+    return server.answer, parts
 
 
 def test_a_large_operator_runs_in_pieces(worker, in_pieces):

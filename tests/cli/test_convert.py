@@ -26,7 +26,7 @@ def dump(tmp_path):
 def arrays_of(dump, step):
     """By the name that convert gives them."""
     found = {}
-    for file in (dump / f"rank_0").rglob(f"{step}/*.npy"):
+    for file in (dump / "rank_0").rglob(f"{step}/*.npy"):
         parts = file.name.split(".")
         side = next(i for i, part in enumerate(parts) if part in ("input", "output"))
         found[f"{parts[1]}.{parts[side]}.{parts[side + 1]}"] = numpy.load(file)

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "msaccucmp"))
-from conftest import dump_file, tensor  # noqa: E402
+from conftest import dump_file, tensor
 
 np = pytest.importorskip("numpy")
 

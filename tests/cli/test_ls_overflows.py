@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "msaccucmp"))
-from conftest import dump_file, tensor  # noqa: E402
+from conftest import dump_file, tensor
 
 FLOAT, BYTE, ND = 1, 4, 2
 STEPS = 3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "msaccucmp"))
-from conftest import dump_file, tensor  # noqa: E402
+from conftest import dump_file, tensor
 
 FLOAT, ND = 1, 2
 

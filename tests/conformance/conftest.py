@@ -1,6 +1,5 @@
 """Real programs under `opdump run`, and their dumps read back with numpy and pandas."""
 
-import glob
 import json
 import os
 import pathlib

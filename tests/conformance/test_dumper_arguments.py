@@ -8,7 +8,7 @@ import pytest
 from conftest import BUILD
 
 sys.path.insert(0, str(BUILD / "python"))
-from opdump.dumper import dumper, get_op_map  # noqa: E402
+from opdump.dumper import dumper, get_op_map
 
 
 @pytest.fixture(autouse=True)

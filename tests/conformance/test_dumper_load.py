@@ -8,8 +8,8 @@ import pytest
 from conftest import BUILD
 
 sys.path.insert(0, str(BUILD / "python"))
-import torch  # noqa: E402
-from opdump.dumper import dumper  # noqa: E402
+import torch
+from opdump.dumper import dumper
 
 
 @pytest.fixture(autouse=True)

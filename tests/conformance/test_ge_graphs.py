@@ -15,7 +15,7 @@ from google.protobuf import text_format
 from conftest import OPDUMP
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "interop"))
-from ge_schema import schema  # noqa: E402
+from ge_schema import schema
 
 TRAINING = """
     import torch

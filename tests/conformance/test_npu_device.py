@@ -8,7 +8,7 @@ import pytest
 from conftest import BUILD
 
 sys.path.insert(0, str(BUILD / "python"))
-import opdump as package  # noqa: E402  (the fixture is called opdump)
+import opdump as package
 
 TRAIN = """
     import torch

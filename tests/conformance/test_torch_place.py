@@ -153,8 +153,8 @@ def test_the_program_keeps_its_descriptors_and_its_stderr(opdump):
     dump = opdump.run("""
         import os, sys, torch
         torch.ones(3) + 1
-        from opdump import _torch
-        _torch.rest()  # what a thread is writing meanwhile would be lost, and it could get descriptor 2
+        from opdump._torch import recorder
+        recorder.rest()  # what a thread is writing meanwhile would be lost, and it could get descriptor 2
         os.close(2)
         log = os.open("own.log", os.O_WRONLY | os.O_CREAT)  # descriptor 2
         os.closerange(3, 4000)
@@ -178,8 +178,8 @@ def test_what_is_said_goes_to_the_stderr_of_the_beginning(opdump):
     dump = opdump.run("""
         import os, torch
         torch.ones(3) + 1
-        from opdump import _torch
-        _torch.rest()  # no thread of ours opens a file meanwhile, which could get descriptor 2
+        from opdump._torch import recorder
+        recorder.rest()  # no thread of ours opens a file meanwhile, which could get descriptor 2
         os.close(2)
         assert os.open("own.log", os.O_WRONLY | os.O_CREAT) == 2
     """)

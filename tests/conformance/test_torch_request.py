@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
 
@@ -224,4 +223,4 @@ def test_what_the_program_reads_from_another_process_has_no_line_of_ours(opdump,
     """
     done = opdump.plain(text, under=["-o", "golden"])
     assert done.stdout == opdump.plain(text).stdout
-    assert f"steps 0 to 0 to {tmp_path}/golden/rank_0" in done.stderr
+    assert f"step 0 to {tmp_path}/golden/rank_0" in done.stderr

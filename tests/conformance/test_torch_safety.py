@@ -2,10 +2,8 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np

@@ -1,6 +1,5 @@
 """Where steps begin and end, what is none, and what of one recording reaches the next: nothing."""
 
-import json
 import subprocess
 
 import pytest
@@ -327,10 +326,10 @@ def test_scripted_modules_have_names_and_lose_nothing(recorded):
 def test_no_failure_of_a_hook_reaches_the_program(opdump):
     """Every hook of Python fails here, and the import of what records, too."""
     dump = opdump.run("""
-        import torch, opdump._attach as attach
+        import torch, opdump._torch.names as names
         def fail(*args, **kwargs):
             raise AttributeError("a hook fails")
-        attach._name_weights = attach._input_names = fail
+        names._name_weights = names._input_names = fail
         class Unhashable(torch.optim.SGD):
             __hash__ = None
         model = torch.nn.Sequential(torch.nn.Linear(3, 2))
@@ -344,6 +343,6 @@ def test_no_failure_of_a_hook_reaches_the_program(opdump):
     assert {loss["what"] for loss in dump.status["losses"]} == {"names of inputs and weights", "the state of an optimizer"}
     broken = opdump.directory / "broken"
     broken.mkdir()
-    (broken / "sitecustomize.py").write_text("import sys; sys.modules['opdump._attach'] = None\n")
+    (broken / "sitecustomize.py").write_text("import sys; sys.modules['opdump._torch.attach'] = None\n")
     done = opdump.run("import torch; print(torch.ones(1).item())", env={"PYTHONPATH": str(broken)})
-    assert done.out == "1.0\n" and "nothing is recorded: import of opdump._attach" in done.err
+    assert done.out == "1.0\n" and "nothing is recorded: import of opdump._torch.attach" in done.err

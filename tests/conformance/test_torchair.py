@@ -11,7 +11,7 @@ import pytest
 from conftest import BUILD
 
 sys.path.insert(0, str(BUILD / "python"))
-import opdump as package  # noqa: E402  (the fixture is called opdump)
+import opdump as package
 
 TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
 BEFORE_ANNOTATIONS = (2, 0) <= TORCH < (2, 9)  # of torch.compile's graphs

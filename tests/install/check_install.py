@@ -33,9 +33,9 @@ TORCH_FILES = {
     "lib/opdump/python/opdump/__init__.py",
     "lib/opdump/python/opdump/_core.pyi",
     "lib/opdump/python/opdump/_core.so",
-    "lib/opdump/python/opdump/_adapter.py",
-    "lib/opdump/python/opdump/adapter_sources/hooks.cc",
-    "lib/opdump/python/opdump/adapter_sources/python/python.cc",
+    "lib/opdump/python/opdump/_torch/adapter.py",
+    "lib/opdump/python/opdump/_torch/sources/hooks.cc",
+    "lib/opdump/python/opdump/_torch/sources/python/python.cc",
     "lib/opdump/python/opdump/inject/sitecustomize.py",
     "lib/opdump/python/opdump/py.typed",
 }

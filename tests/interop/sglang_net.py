@@ -10,7 +10,7 @@ from torch import nn
 
 package = pathlib.Path(importlib.util.find_spec("sglang").submodule_search_locations[0])
 sys.path.append(str(package / "srt/debug_utils"))
-from dumper import dumper  # noqa: E402
+from dumper import dumper
 
 
 class Layer(nn.Module):

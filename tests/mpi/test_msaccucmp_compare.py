@@ -11,7 +11,7 @@ import pytest
 from test_mpi import HERE, OPDUMP, mpirun, pytestmark  # noqa: F401
 
 sys.path.insert(0, str(HERE.parent / "msaccucmp"))
-from make_network import NCHW, operator, write_dump  # noqa: E402
+from make_network import NCHW, operator, write_dump
 
 COUNT = 12
 

@@ -1,6 +1,5 @@
 """`opdump msaccucmp convert` on dumps made here: what the reference data does not show."""
 import os
-import resource
 import struct
 import subprocess
 import uuid

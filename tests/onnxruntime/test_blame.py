@@ -249,9 +249,9 @@ def test_weights_that_float16_cannot_hold_in_full_are_no_culprit(tmp_path):
 
 def test_parts_of_equal_size_are_explained(engine):
     """num_outputs: since version 18, which Debian's package onnx does not know."""
-    script = ("import torch, _replay_onnx as onnx\n"
+    script = ("import torch\nfrom opdump_replay import onnx_operators as onnx\n"
               "parts = onnx.OnnxOperator('onnx::Split.18').run({'axis': 1, 'num_outputs': 3}, {0: torch.ones(2, 7)}, None)\n"
               "print([list(part.shape) for part in parts])")
-    package = pathlib.Path(__file__).parents[2] / "python/opdump"
+    package = pathlib.Path(__file__).parents[2] / "python/opdump/_replay"
     done = subprocess.run([engine, "-B", "-c", script], cwd=package, capture_output=True, text=True, check=True)
     assert done.stdout == "[[2, 3], [2, 3], [2, 1]]\n"

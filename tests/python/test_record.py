@@ -39,7 +39,7 @@ def test_step_0_by_default_and_the_configuration_beside_it(program):
     assert done.stdout == "[0] ['cos', 'ones', 'sin'] (900,)\n"
     config = json.loads((program.directory / "golden/opdump_config.json").read_text())
     assert config["common_dump_settings"]["path"] == str(program.directory / "golden")
-    assert config["opdump_settings"] == {"budget": "free"}
+    assert config["opdump_settings"] == {"budget": "auto"}
     # The same configuration records the same.
     program.run(f"""
         import opdump, torch

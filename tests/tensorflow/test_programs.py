@@ -9,7 +9,7 @@ import pytest
 from conftest import OPDUMP, PROGRAMS, PYTHON, Dump, plain, record, run, script
 
 sys.path.insert(0, str(OPDUMP.parent.parent / "python"))
-import opdump  # noqa: E402
+import opdump
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import wiring  # noqa: E402

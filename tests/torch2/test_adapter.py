@@ -1,11 +1,12 @@
-"""The recorder is built for the torch at hand, once; where that is impossible, the program runs as it does without us, and
-one sentence says why nothing is recorded."""
+"""The recorder is built for the torch at hand, once; where that is impossible, one sentence says why nothing can be recorded, and
+the program does not begin, or runs as it does without us if that was asked for."""
 
 import fcntl
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import threading
 
@@ -43,6 +44,20 @@ def record(opdump, directory, **environment):
     return done
 
 
+def refusal(opdump, directory, sentence, **environment):
+    """What there is no recorder for does not begin; with --best-effort it runs as it does without us."""
+    plain = run(WORDS, directory)
+    done = run([opdump, "run", "-o", "dump", "--best-effort", "--", *WORDS], directory, **environment)
+    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
+    line, = own_lines(done.stderr)
+    assert re.fullmatch(f"opdump: nothing is recorded: {sentence}", line), done.stderr
+    refused = run([opdump, "run", "-o", "dump", "--force", "--", *WORDS], directory, **environment)
+    assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
+    line, = own_lines(refused.stderr)
+    assert re.fullmatch(rf"opdump: nothing can be recorded, and the program was not run: {sentence} \(--best-effort runs it without opdump; "
+                        r"opdump doctor says what is missing\)", line), refused.stderr
+
+
 def own_lines(text):
     """What opdump says of the recorder, without what it announces."""
     return [line for line in text.splitlines()
@@ -58,7 +73,7 @@ def test_the_adapter_is_built_once_by_processes_that_start_at_once(opdump, tmp_p
     assert all(program.returncode == 0 for program in programs), said
     assert sum("building the recorder for torch " in err for _, err in said) == 1
     assert all("opdump: dumped" in err for _, err in said), said
-    assert len(list((tmp_path / "cache").rglob("_torch.so"))) == 1
+    assert len(list((tmp_path / "cache").rglob("recorder.so"))) == 1
 
 
 @pytest.mark.parametrize("environment, sentence", [
@@ -68,12 +83,8 @@ def test_the_adapter_is_built_once_by_processes_that_start_at_once(opdump, tmp_p
     ({"CXX": '"'}, r'CXX is ", which is no command \(No closing quotation\): set it to a C\+\+ compiler, or unset it'),
     ({"OPDUMP_CACHE": "/dev/null/cache"}, r"cannot write the recorder to /dev/null/cache/.*set OPDUMP_CACHE"),
 ])
-def test_without_an_adapter_the_program_runs_undumped(opdump, environment, sentence, tmp_path):
-    plain = run(WORDS, tmp_path)
-    done = record(opdump, tmp_path, **{"OPDUMP_CACHE": str(tmp_path / "cache"), **environment})
-    assert done.stdout == plain.stdout
-    line, = own_lines(done.stderr)
-    assert re.fullmatch(f"opdump: nothing is recorded: {sentence}.*", line), done.stderr
+def test_without_an_adapter_the_program_does_not_begin(opdump, environment, sentence, tmp_path):
+    refusal(opdump, tmp_path, f"{sentence}.*", **{"OPDUMP_CACHE": str(tmp_path / "cache"), **environment})
 
 
 def test_a_block_that_cannot_be_recorded(opdump, tmp_path):
@@ -111,9 +122,12 @@ def test_a_static_program(opdump, tmp_path):
 
 def test_a_torch_that_is_too_old(opdump, tmp_path):
     (tmp_path / "torch.py").write_text("__version__ = '1.12.1'\n")  # PyPI has none for the Python of today
-    done = run([opdump, "run", "-o", "dump", "--", PYTHON, "-c", "import torch; print(torch.__version__); raise SystemExit(7)"], tmp_path)
+    program = [PYTHON, "-c", "import torch; print(torch.__version__); raise SystemExit(7)"]
+    done = run([opdump, "run", "-o", "dump", "--best-effort", "--", *program], tmp_path)
     assert (done.returncode, done.stdout) == (7, "1.12.1\n"), done.stderr
     assert own_lines(done.stderr) == ["opdump: nothing is recorded: torch 1.12.1 is too old: opdump supports 1.13 and newer"]
+    refused = run([opdump, "run", "-o", "dump", "--force", "--", *program], tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
 
 
 def test_a_cache_that_is_read_only(opdump, tmp_path):
@@ -123,24 +137,55 @@ def test_a_cache_that_is_read_only(opdump, tmp_path):
     words = ["unshare", "--mount", "--map-root-user", "sh", "-c", f"mount -t tmpfs -o ro none {cache} && exec \"$@\"", "sh"]
     if run([*words, "true"], tmp_path).returncode != 0:
         pytest.skip("this system has no namespaces for mounts")
-    plain = run(WORDS, tmp_path)
     done = run([*words, opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, OPDUMP_CACHE=str(cache))
-    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
     line, = own_lines(done.stderr)
-    assert re.fullmatch(f"opdump: nothing is recorded: cannot write the recorder to {cache}/.* \\(Read-only file system\\): set OPDUMP_CACHE .*", line)
+    assert re.fullmatch(f"opdump: nothing can be recorded, .*: cannot write the recorder to {cache}/.* \\(Read-only file system\\): set "
+                        "OPDUMP_CACHE .*", line)
+
+
+def test_a_full_disk(opdump, tmp_path):
+    """Is not the compiler's fault."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (tmp_path / "compiler").write_text('#!/bin/sh\nfor last; do :; done\nexec dd if=/dev/zero of="$last" bs=64k\n')
+    (tmp_path / "compiler").chmod(0o755)
+    words = ["unshare", "--mount", "--map-root-user", "sh", "-c", f"mount -t tmpfs -o size=256k none {cache} && exec \"$@\"", "sh"]
+    if run([*words, "true"], tmp_path).returncode != 0:
+        pytest.skip("this system has no namespaces for mounts")
+    done = run([*words, opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, OPDUMP_CACHE=str(cache), CXX=str(tmp_path / "compiler"))
+    assert done.returncode == 2, done.stderr
+    line, = own_lines(done.stderr)
+    assert f": the disk is full: make room in {cache}/" in line and "OPDUMP_CACHE and TMPDIR" in line
+
+
+def test_an_interruption_while_it_is_built(opdump, tmp_path):
+    """One line, and the status of a program that is interrupted."""
+    (tmp_path / "compiler").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "compiler").chmod(0o755)
+    program = subprocess.Popen([opdump, "run", "-o", "dump", "--", *WORDS], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, env={**os.environ, "OPDUMP_CACHE": str(tmp_path / "cache"), "CXX": str(tmp_path / "compiler"),
+                                                            "TMPDIR": str(tmp_path)})
+    while "building the recorder" not in (line := program.stderr.readline()):
+        assert line, "it ended"
+    os.killpg(program.pid, signal.SIGINT)  # as a terminal does
+    out, err = program.communicate(timeout=60)
+    assert (program.returncode, out) == (-signal.SIGINT, "") and err == "opdump: interrupted before the program began\n", err
+    assert not list(tmp_path.glob("opdump-run-*"))
 
 
 WHERE = """
 import sys, torch
 sys.path.append(sys.argv[1])
-from opdump import _adapter
-print(_adapter._cache() / "adapters" / f"{_adapter.identity()}-{_adapter.digest(_adapter._SOURCES, _adapter._FLAGS)}")
+from opdump import _building
+from opdump._torch import adapter
+print(_building.cache() / "adapters" / f"{adapter.identity()}-{_building.digest(adapter._SOURCES, adapter._FLAGS)}")
 """
 
 
 def empty_cache(folder):
     """A recorder of the build, where this torch's one would lie in a cache that has none, and what chooses that cache."""
-    built = next((BUILD / "python/opdump/adapters").rglob("_torch.so"), None)
+    built = next((BUILD / "python/opdump/_torch/adapters").rglob("recorder.so"), None)
     if built is None:
         pytest.skip("no recorder in the build")
     environment = {"OPDUMP_CACHE": str(folder / "cache")}
@@ -154,12 +199,8 @@ def test_a_recorder_for_another_torch(opdump, tmp_path):
     built, place, environment = empty_cache(tmp_path)
     mark = rb"(opdump recorder for torch )\d(\.\d+;)"
     assert re.search(mark, built.read_bytes())
-    (place / "_torch.so").write_bytes(re.sub(mark, rb"\g<1>9\2", built.read_bytes()))
-    plain = run(WORDS, tmp_path)
-    done = run([opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, **environment)
-    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
-    line, = own_lines(done.stderr)
-    assert re.fullmatch(r"opdump: nothing is recorded: \S+_torch.so is a recorder for another torch than \S+: remove it", line), line
+    (place / "recorder.so").write_bytes(re.sub(mark, rb"\g<1>9\2", built.read_bytes()))
+    refusal(opdump, tmp_path, r"\S+/recorder.so is a recorder for another torch than \S+: remove it", **environment)
 
 
 @pytest.mark.parametrize("content", [None, 0, 4096], ids=["directory", "empty", "cut off"])
@@ -167,14 +208,10 @@ def test_a_damaged_recorder(opdump, content, tmp_path):
     """One that is cut off would end the program with SIGBUS."""
     built, place, environment = empty_cache(tmp_path)
     if content is None:
-        (place / "_torch.so").mkdir()
+        (place / "recorder.so").mkdir()
     else:
-        (place / "_torch.so").write_bytes(built.read_bytes()[:content])
-    plain = run(WORDS, tmp_path)
-    done = run([opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, **environment)
-    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
-    line, = own_lines(done.stderr)
-    assert re.fullmatch(r"opdump: nothing is recorded: \S+_torch.so is damaged: remove it, and .* builds it again", line), line
+        (place / "recorder.so").write_bytes(built.read_bytes()[:content])
+    refusal(opdump, tmp_path, r"\S+/recorder.so is damaged: remove it, and .* builds it again", **environment)
 
 
 def test_a_build_that_was_killed(opdump, tmp_path):
@@ -194,7 +231,7 @@ def test_a_build_that_was_killed(opdump, tmp_path):
         assert (place / "build-killed").is_dir()
         patience.cancel()
     assert "could not be built" in program.communicate(timeout=300)[1]
-    assert program.returncode == 0 and not list(place.glob("build-*"))
+    assert program.returncode == 2 and not list(place.glob("build-*"))
 
 
 COMPILERS = ["g++-12", "g++-13", "g++-14", *(f"clang++-{version}" for version in range(14, 20))]

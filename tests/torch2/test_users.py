@@ -78,3 +78,13 @@ def test_two_recordings_are_equal_and_change_nothing(name, tmp_path):
     # What ends in the middle of a step is incomplete, and no match.
     assert done.returncode == (3 if name == "broken" else 0), done.stdout + done.stderr
     assert name != "broken" or "no difference found" in done.stdout
+
+
+def test_cells_of_a_notebook(tmp_path):
+    """Each has its number and its lines: the file of its code is another one in each kernel."""
+    require("run_notebook")
+    done = run([OPDUMP, "run", "-o", "dump", "--", *command("run_notebook", tmp_path)], tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    listing = run([OPDUMP, "ls", "dump"], tmp_path).stdout
+    assert re.search(r"-Linear/addmm-op\d+  \(addmm, forward, In \[3\]:3\)", listing), listing
+    assert "(randn, forward, In [2]:1)" in listing and "ipykernel" not in listing, listing

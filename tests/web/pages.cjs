@@ -49,6 +49,32 @@ const violations = async (page) => {
 };
 
 const scenarios = {
+  // What is drawn before anything was measured by an observer: a page that is printed at once has no more frames than that.
+  async still(browser) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.addInitScript(() => { window.ResizeObserver = class { observe() {} unobserve() {} disconnect() {} }; });
+    await page.goto(address);
+    await page.waitForSelector('#curve');
+    await page.waitForTimeout(500);
+    return await page.evaluate(() => {
+      const canvas = document.querySelector('#curve canvas');
+      if (!canvas) return { colours: 0 };
+      const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+      return { colours: new Set(pixels).size, width: canvas.width };
+    });
+  },
+  // A narrow screen: nothing of the navigation or of the worst elements is beyond its edge.
+  async narrow(browser) {
+    const [page] = await open(browser, { width: 390, scheme: 'light' });
+    await page.locator('#operator .numbers').first().scrollIntoViewIfNeeded();
+    await page.screenshot({ path: `${folder}/worst-390.png` });
+    return await page.evaluate(() => {
+      const beyond = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.getBoundingClientRect().right > 390.5).length;
+      const worst = document.querySelector('[aria-label="The worst elements"]');
+      return { links: beyond('nav a'), columns: beyond('[aria-label="The worst elements"] td'), rows: worst.querySelectorAll('tbody tr').length,
+        hidden: worst.scrollHeight - worst.clientHeight };
+    });
+  },
   // Each size and scheme: a picture, and what is wrong with the page.
   async looks(browser) {
     const report = {};

@@ -78,6 +78,16 @@ def test_looks(page, packages, tmp_path):
         assert found["bytes"] > 50_000, view  # not an empty page
 
 
+def test_the_curve_is_drawn_before_the_first_frame(page, packages, tmp_path):
+    found = look("still", page.as_uri(), packages, tmp_path)
+    assert found["colours"] > 20 and found["width"] > 500
+
+
+def test_a_narrow_screen(page, packages, tmp_path):
+    found = look("narrow", page.as_uri(), packages, tmp_path)
+    assert (found["links"], found["columns"], found["hidden"]) == (0, 0, 0) and found["rows"] == 20, found
+
+
 def test_works(page, packages, tmp_path):
     found = look("works", page.as_uri(), packages, tmp_path)
     assert found["errors"] == []

@@ -1,6 +1,6 @@
 // Small pieces that every part of the page uses.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Result } from './data';
 import { middle, nameParts, shellText } from './format';
 import { toneOf, wordOf } from './judge';
@@ -32,7 +32,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
   };
   return (
     <div class="copy">
-      <pre tabIndex={0} aria-label={label}><code>{text}</code></pre>
+      <pre tabIndex={0} role="group" aria-label={label}><code>{text}</code></pre>
       {navigator.clipboard && <button type="button" class="small" onClick={copy} aria-label={`Copy: ${label}`}>{done ? 'Copied' : 'Copy'}</button>}
     </div>
   );
@@ -44,14 +44,18 @@ export function InShell({ result, verb, options = '', side = '' }: { result: Res
   return <p class="shell soft">In a shell: <code class="breaks">opdump {[verb, ...dumps, options].filter(Boolean).join(' ')}</code></p>;
 }
 
-// The width of an element, and that it changed.
+// The width of what is in an element, and that it changed. Known before anything is shown: a page that is printed at once, or
+// that nobody looks at, has few frames.
 export function useWidth<T extends HTMLElement>(): [{ current: T | null }, number] {
   const element = useRef<T>(null);
   const [width, setWidth] = useState(0);
-  useEffect(() => {
-    if (!element.current) return;
+  useLayoutEffect(() => {
+    const measured = element.current;
+    if (!measured) return undefined;
+    const { paddingLeft, paddingRight } = getComputedStyle(measured);
+    setWidth(Math.floor(measured.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)));
     const observer = new ResizeObserver((entries) => setWidth(Math.floor(entries[0].contentRect.width)));
-    observer.observe(element.current);
+    observer.observe(measured);
     return () => observer.disconnect();
   }, []);
   return [element, width];

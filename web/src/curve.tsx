@@ -1,5 +1,5 @@
 // Errors in the order of execution: one line for each step and rank.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { askCurve, nameOf, type CurveLine, type Operator, type Point, type Result } from './data';
 import { colour, InShell, Section, useTheme, useWidth } from './common';
@@ -101,7 +101,9 @@ function paintMarks(plot: uPlot, limit: number | null, limitName: string, pin: [
     const left = Math.max(bbox.left + 4 * unit, Math.min(x - width / 2, bbox.left + bbox.width - width - 4 * unit));
     const above = y - 14 * unit > bbox.top + 22 * unit ? y - 12 * unit : y + 22 * unit;
     ctx.fillStyle = colour('card');
+    ctx.globalAlpha = 0.7;  // the line below it stays to be seen
     ctx.fillRect(left - 3 * unit, above - 11 * unit, width + 6 * unit, 15 * unit);
+    ctx.globalAlpha = 1;
     ctx.fillStyle = colour('bad');
     ctx.fillText(text, left, above);
   }
@@ -124,7 +126,7 @@ export function Curve(props: {
     marks.current = view;
     plotted.current?.redraw(false);
   }, [view]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!holder.current || width < 50) return;
     const { overview } = props.result;
     const lines = linesOf(props.result, measure, closer);

@@ -76,7 +76,7 @@ function Picture({ near, result, centre, label }: { near: Near; result: Result; 
     graph.setGraph({ rankdir: 'TB', nodesep: 18, ranksep: 44, marginx: 8, marginy: 8 });
     graph.setDefaultEdgeLabel(() => ({}));
     for (const key of near.boxes.keys()) graph.setNode(key, { width: boxWidth, height: boxHeight });
-    near.edges.forEach((edge, i) => graph.setEdge(keyOf(edge), edge.consumer, { width: 70, height: 12, labelpos: 'c', number: i }, String(i)));
+    near.edges.forEach((edge, i) => { graph.setEdge(keyOf(edge), edge.consumer, { width: 70, height: 12, labelpos: 'c', number: i }, String(i)); });
     layout(graph);
     return graph;
   }, [near]);
@@ -86,7 +86,8 @@ function Picture({ near, result, centre, label }: { near: Near; result: Result; 
     const at = made.nodes().find((key) => near.boxes.get(key)?.operator?.id === centre.id);
     if (!at || !holder.current) return;
     const { x, y } = made.node(at) as { x: number; y: number };
-    holder.current.scrollTo(x - holder.current.clientWidth / 2, y - holder.current.clientHeight / 2);
+    const scale = (holder.current.querySelector('svg')?.getBoundingClientRect().width ?? 1) / (size.width ?? 1);
+    holder.current.scrollTo(x * scale - holder.current.clientWidth / 2, y * scale - holder.current.clientHeight / 2);
   }, [made]);
   return (
     <div class="scroll graphbox" ref={holder} tabIndex={0} role="region" aria-label={label}>

@@ -70,7 +70,7 @@ function useModules(result: Result, open: Set<string>, measure: (op: Operator) =
     const missing: Module[] = [];
     const look = (module: Module) => {
       if (module.children === null) missing.push(module);
-      else module.children.forEach((child) => child.hasChildren && open.has(child.path) && look(child));
+      else for (const child of module.children) if (child.hasChildren && open.has(child.path)) look(child);
     };
     look(root);
     if (missing.length === 0) return undefined;

@@ -251,7 +251,7 @@ function Worst({ details }: { details: Details }) {
   if (details.worst.length === 0) return null;
   return (
     <figure class="chart"><figcaption>The worst {details.worst.length} elements</figcaption>
-      <div class="scroll short" tabIndex={0} role="region" aria-label="The worst elements">
+      <div class="scroll" tabIndex={0} role="region" aria-label="The worst elements">
         <table class="numbers"><thead><tr><th scope="col">index</th><th scope="col" class="number">golden</th><th scope="col" class="number">actual</th><th scope="col" class="number">difference</th></tr></thead>
           <tbody>{details.worst.map((element) => <tr key={element.position}><td>{element.position}</td><td class="number">{exact(element.golden)}</td><td class="number">{exact(element.actual)}</td><td class="number">{short(element.actual - element.golden)}</td></tr>)}</tbody></table>
       </div>

@@ -10,7 +10,7 @@
 
 #include "torch_version.h"
 
-#if !OPDUMP_TORCH_AT_LEAST(2, 15)
+#if !OPDUMP_TORCH_AT_LEAST(2, 13)
 #include <ATen/core/NamedTensor.h>
 #endif
 
@@ -313,13 +313,13 @@ struct Unobserved::Guards {
   c10::impl::ExcludeDispatchKeyGuard hooks{
       c10::DispatchKeySet{
           c10::DispatchKey::Fake, c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot,
-#if !OPDUMP_TORCH_AT_LEAST(2, 15)
+#if !OPDUMP_TORCH_AT_LEAST(2, 13)
           c10::DispatchKey::Named,
 #endif
           c10::DispatchKey::Functionalize, c10::DispatchKey::FuncTorchVmapMode, c10::DispatchKey::VmapMode,
           c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode} |
       c10::autocast_dispatch_keyset};
-#if !OPDUMP_TORCH_AT_LEAST(2, 15)  // which has no named tensors any more
+#if !OPDUMP_TORCH_AT_LEAST(2, 13)  // which has no named tensors any more
   at::NoNamesGuard nameless;
 #endif
   at::AutoDispatchBelowADInplaceOrView below_autograd;

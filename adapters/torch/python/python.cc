@@ -5,8 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include <torch/version.h>
-
 namespace opdump::torch_adapter {
 
 Package& package() {
@@ -16,11 +14,12 @@ Package& package() {
 
 namespace {
 
-// python/opdump/_adapter.py looks for it in the file: under another torch loading it would end the process.
-#define OPDUMP_STRING_OF(x) #x
-#define OPDUMP_STRING(x) OPDUMP_STRING_OF(x)
-[[gnu::used]] const char kBuiltFor[] = "opdump recorder for torch " OPDUMP_STRING(
-    TORCH_VERSION_MAJOR) "." OPDUMP_STRING(TORCH_VERSION_MINOR) ";";
+PyObject* name_cell(PyObject*, PyObject* args) {
+  const char *file = nullptr, *name = nullptr;
+  if (!PyArg_ParseTuple(args, "ss", &file, &name)) return nullptr;
+  package().cells[file] = name;
+  Py_RETURN_NONE;
+}
 
 PyObject* enter_backward(PyObject*, PyObject*) {
   return opdump_torch_enter_backward_call(), Py_NewRef(Py_None);
@@ -93,6 +92,9 @@ PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
   if (!on_existing) return nullptr;
   options.existing = *on_existing;
   options.strict = strict;
+  if (PyObject* const path = PySys_GetObject("executable"); path && PyUnicode_Check(path))
+    if (const char* const text = PyUnicode_AsUTF8(path)) opdump_torch_set_python(text);
+  PyErr_Clear();  // it is no text
   const opdump_status status = opdump_torch_start(&options, first_step);
   if (status != OPDUMP_OK) return raise(status);
   opdump_torch_name_model(model_name);
@@ -297,6 +299,8 @@ PyMethodDef methods[] = {
      "Sets a name for the operators that this thread runs from now on, for configurations; None resets it."},
     {"report_unseen", as_function(report_unseen), METH_VARARGS,
      "Records that something could not be observed, and why."},
+    {"name_cell", as_function(name_cell), METH_VARARGS,
+     "What stands for a file of a notebook's code: (file, \"In [3]\")."},
     {"name_tensor", as_function(name_tensor), METH_VARARGS,
      "Sets the program's name of the tensor in a storage, given by address."},
     {"module_scope", as_function(module_scope), METH_NOARGS,
@@ -315,9 +319,9 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition{
-    PyModuleDef_HEAD_INIT, "_torch", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+    PyModuleDef_HEAD_INIT, "recorder", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace opdump::torch_adapter
 
-PyMODINIT_FUNC PyInit__torch() { return PyModule_Create(&opdump::torch_adapter::definition); }
+PyMODINIT_FUNC PyInit_recorder() { return PyModule_Create(&opdump::torch_adapter::definition); }

@@ -30,6 +30,7 @@ Function describe_function(PyCodeObject* code) {
   if (file.starts_with("<frozen")) return function;
   for (const std::string& prefix : package().library_prefixes)
     if (file.starts_with(prefix)) return function;
+  if (const auto cell = package().cells.find(file); cell != package().cells.end()) file = cell->second;
   function.is_own = file.find("/site-packages/") == std::string::npos &&
                     file.find("/dist-packages/") == std::string::npos && !file.starts_with("<eval_with_key>");
   if (file.starts_with(package().working_directory)) file.erase(0, package().working_directory.size());

@@ -7,10 +7,18 @@
 
 #include <exception>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "bridge.h"
+
+#if PY_VERSION_HEX < 0x030A0000
+inline PyObject* Py_NewRef(PyObject* object) {
+  Py_INCREF(object);
+  return object;
+}
+#endif
 
 namespace opdump::torch_adapter {
 
@@ -44,6 +52,7 @@ struct Package {
   PyObject* describe_shard = nullptr;
   std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
   std::string working_directory;
+  std::unordered_map<std::string, std::string> cells;  // of a notebook: "In [3]", by what Python takes for their file
 };
 Package& package();
 

@@ -1,8 +1,6 @@
 // Asks a DTensor which part of it this process has.
 #include "python/python_module.h"
 
-#include <c10/core/TensorImpl.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -10,18 +8,6 @@
 
 namespace opdump::torch_adapter {
 namespace {
-
-// The Python object of a tensor that has one; borrowed. Versions of torch spell it differently, and have no
-// DTensor where none of these is there.
-template <typename Tensor>
-PyObject* object_of(Tensor* tensor) {
-  if constexpr (requires { tensor->pyobj_slot()->load_pyobj(); })
-    return tensor->pyobj_slot()->load_pyobj();
-  else if constexpr (requires { tensor->pyobj_slot()->_unchecked_untagged_pyobj(); })
-    return tensor->pyobj_slot()->_unchecked_untagged_pyobj();
-  else
-    return nullptr;
-}
 
 // False if it is no tuple of numbers, or too long.
 bool copy_numbers(PyObject* tuple, std::int64_t (&numbers)[8]) {
@@ -48,7 +34,7 @@ bool copy_description(PyObject* description, opdump_torch_shard& shard) {
 
 int describe_shard(void* tensor, opdump_torch_shard* shard) {
   return with_gil([&] {
-    PyObject* const object = object_of(static_cast<c10::TensorImpl*>(tensor));
+    auto* const object = static_cast<PyObject*>(opdump_torch_python_object(tensor));
     if (!object) return 0;
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);  // the operator may have failed

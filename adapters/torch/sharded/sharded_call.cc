@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bridge.h"
 #include "switches.h"
 
 namespace opdump::torch_adapter {
@@ -22,6 +23,17 @@ void for_each_wrapper(const c10::IValue& value, F&& f) {
   } else if (value.isList()) {
     for (const c10::IValue& item : value.toListRef()) for_each_wrapper(item, f);
   }
+}
+
+// Versions of torch spell it differently, and have no DTensor where none of these is there.
+template <typename Tensor>
+void* object_of(Tensor* tensor) {
+  if constexpr (requires { tensor->pyobj_slot()->load_pyobj(); })
+    return tensor->pyobj_slot()->load_pyobj();
+  else if constexpr (requires { tensor->pyobj_slot()->_unchecked_untagged_pyobj(); })
+    return tensor->pyobj_slot()->_unchecked_untagged_pyobj();
+  else
+    return nullptr;
 }
 
 }  // namespace
@@ -96,3 +108,7 @@ ShardedCall::Wrappers find_wrappers(c10::ArrayRef<const c10::IValue> arguments) 
 }
 
 }  // namespace opdump::torch_adapter
+
+void* opdump_torch_python_object(void* tensor) {
+  return opdump::torch_adapter::object_of(static_cast<c10::TensorImpl*>(tensor));
+}

@@ -6,11 +6,13 @@ import ctypes as c
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opdump import _adapter
+from opdump import _building
 
 POINTER, SIZE, INT, UINT, INT64, UINT64, FLOAT, TEXT = (c.c_void_p, c.c_size_t, c.c_int32, c.c_uint32, c.c_int64, c.c_uint64, c.c_float,
                                                         c.c_char_p)
-_library = c.CDLL(str(_adapter.library("libascendcl.so")))
+Function = Callable[..., Any]
+Status = Callable[..., int]
+_library = c.CDLL(str(_building.library("libascendcl.so")))
 
 
 class Dims(c.Structure):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opdump.acl._library import FLOAT, INT, INT64, POINTER, TEXT, array, code, last, returns
+from opdump.acl._library import FLOAT, INT, INT64, POINTER, TEXT, Function, Status, array, code, last, returns
 
 _ARRAYS = (INT, POINTER, POINTER)  # a count, descriptions, buffers
 
-set_model_dir = code("aclopSetModelDir", TEXT)
-create_attr = returns(POINTER, "aclopCreateAttr")
-destroy_attr = returns(None, "aclopDestroyAttr", POINTER)
-set_attr_bool = code("aclopSetAttrBool", POINTER, TEXT, INT)
-set_attr_int = code("aclopSetAttrInt", POINTER, TEXT, INT64)
-set_attr_float = code("aclopSetAttrFloat", POINTER, TEXT, FLOAT)
-set_attr_string = code("aclopSetAttrString", POINTER, TEXT, TEXT)
-set_attr_data_type = code("aclopSetAttrDataType", POINTER, TEXT, INT)
-destroy_handle = returns(None, "aclopDestroyHandle", POINTER)
+set_model_dir: Status = code("aclopSetModelDir", TEXT)
+create_attr: Function = returns(POINTER, "aclopCreateAttr")
+destroy_attr: Function = returns(None, "aclopDestroyAttr", POINTER)
+set_attr_bool: Status = code("aclopSetAttrBool", POINTER, TEXT, INT)
+set_attr_int: Status = code("aclopSetAttrInt", POINTER, TEXT, INT64)
+set_attr_float: Status = code("aclopSetAttrFloat", POINTER, TEXT, FLOAT)
+set_attr_string: Status = code("aclopSetAttrString", POINTER, TEXT, TEXT)
+set_attr_data_type: Status = code("aclopSetAttrDataType", POINTER, TEXT, INT)
+destroy_handle: Function = returns(None, "aclopDestroyHandle", POINTER)
 
 _set_attr_list_int = code("aclopSetAttrListInt", POINTER, TEXT, INT, POINTER)
 _set_attr_list_float = code("aclopSetAttrListFloat", POINTER, TEXT, INT, POINTER)

@@ -28,17 +28,17 @@ def ptr_to_bytes(pointer: int, size: int) -> bytes:
     return c.string_at(pointer, size)
 
 
-def numpy_to_ptr(array: np.ndarray) -> int:
+def numpy_to_ptr(array: np.ndarray[Any, Any]) -> int:
     _recent.append(array)
     return array.ctypes.data
 
 
-def numpy_contiguous_to_ptr(array: np.ndarray) -> int:
+def numpy_contiguous_to_ptr(array: np.ndarray[Any, Any]) -> int:
     return numpy_to_ptr(np.ascontiguousarray(array))
 
 
-def ptr_to_numpy(pointer: int, shape: tuple[int, ...], data_type: int) -> np.ndarray:
+def ptr_to_numpy(pointer: int, shape: tuple[int, ...], data_type: int) -> np.ndarray[Any, Any]:
     """An array on the memory itself. `data_type`: NumPy's number of the type (NPY_FLOAT32 is 11)."""
     dtype = _DTYPES[data_type]
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    return np.frombuffer((c.c_char * size).from_address(pointer), dtype).reshape(shape)
+    return np.frombuffer(memoryview((c.c_char * size).from_address(pointer)), dtype).reshape(shape)

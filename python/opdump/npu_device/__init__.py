@@ -20,7 +20,7 @@ from typing import Any
 
 from opdump import _on_import
 from opdump.npu_device import _ge, compat
-from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NPURunConfig, NpuOptimizer, to_options
+from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NpuOptimizer, NPURunConfig, to_options
 from opdump.npu_device._options import GlobalOptions
 
 __all__ = ["global_options", "open", "DumpConfig", "NPURunConfig", "NpuOptimizer", "InternalError", "FatalError", "NpuDevice",
@@ -41,7 +41,7 @@ class NpuDevice:
     def __enter__(self) -> NpuDevice:
         return self
 
-    def __exit__(self, *unused: Any) -> None:
+    def __exit__(self, *unused: object) -> None:
         pass
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from opdump.npu_device import _ge
 
@@ -12,7 +12,7 @@ class Option:
     def __init__(self, default: Any, allowed: Iterable[Any] | None = None) -> None:
         self.default = self._value = default
         self._allowed = None if allowed is None else list(allowed)
-        self.is_set = False
+        self.is_set: bool = False
 
     @property
     def value(self) -> str | None:
@@ -52,7 +52,16 @@ class Section:
 class _DumpConfig(Section):
     """global_options().dump_config"""
 
-    KEYS = {"enable_dump": _ge.ENABLE, "dump_path": _ge.PATH, "dump_step": _ge.STEP, "dump_mode": _ge.MODE,
+    enable_dump: Any
+    dump_path: Any
+    dump_step: Any
+    dump_mode: Any
+    enable_dump_debug: Any
+    dump_debug_mode: Any
+    dump_data: Any
+    dump_layer: Any
+
+    KEYS: ClassVar = {"enable_dump": _ge.ENABLE, "dump_path": _ge.PATH, "dump_step": _ge.STEP, "dump_mode": _ge.MODE,
             "enable_dump_debug": _ge.ENABLE_DEBUG, "dump_debug_mode": _ge.DEBUG_MODE, "dump_data": _ge.DATA,
             "dump_layer": _ge.LAYER}
 
@@ -67,6 +76,10 @@ class _DumpConfig(Section):
 class GlobalOptions(Section):
     """Options of the process; they take effect when the device is opened. Those that only change how an NPU computes are
     kept and change nothing."""
+
+    dump_config: _DumpConfig
+    enable_exception_dump: Any
+    quant_dumpable: Any
 
     _UNUSED = ("graph_run_mode", "precision_mode", "precision_mode_v2", "modify_mixlist", "fusion_switch_file", "op_debug_level",
                "op_select_implmode", "optypelist_for_implmode", "op_compiler_cache_mode", "op_compiler_cache_dir",

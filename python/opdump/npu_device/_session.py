@@ -9,12 +9,13 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.client import session as sessions
 
-from opdump import _tensorflow, npu_device
+from opdump import npu_device
+from opdump._tensorflow.attach import attachment
 
 
 def install() -> None:
     """A session opens the device before it runs anything. Comes before the program's first operator."""
-    _tensorflow.load()
+    attachment.load()
     sessions.BaseSession.__init__ = _opening_device(sessions.BaseSession.__init__)
 
 
@@ -30,7 +31,7 @@ def _opening_device(init: Callable[..., None]) -> Callable[..., None]:
 
 def _open_device(config: Any) -> None:
     chosen = [found for found in config.graph_options.rewrite_options.custom_optimizers if found.name == "NpuOptimizer"]
-    if not chosen or _tensorflow.is_recording():
+    if not chosen or attachment.is_recording():
         return
     optimizer = npu_device.NpuOptimizer()
     for name, value in chosen[0].parameter_map.items():

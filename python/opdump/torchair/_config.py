@@ -30,7 +30,17 @@ def make_rank_directory(parent: str) -> str:
 
 
 class DumpConfig(options.Section):
-    """config.dump_config"""
+    """config.dump_config: options take a value and are read as objects whose .value is a string."""
+
+    enable_dump: Any
+    dump_path: Any
+    dump_mode: Any
+    quant_dumpable: Any
+    dump_step: Any
+    dump_layer: Any
+    dump_data: Any
+    dump_config_path: Any
+    data_dump_stage: Any
 
     def __init__(self) -> None:
         super().__init__(
@@ -75,12 +85,22 @@ class DumpConfig(options.Section):
 class _DataDump(options.Section):
     """config.debug.data_dump"""
 
+    type: Any
+    path: Any
+    filter: Any
+
     def __init__(self) -> None:
         super().__init__(type=options.one_of(None, ["npy"]), path=options.existing_directory("./"), filter=options.anything(None))
 
 
 class _Debug(options.Section):
     """config.debug"""
+
+    data_dump: _DataDump
+    graph_dump: options.Unused
+    fx_summary: options.Unused
+    aclgraph: options.Unused
+    run_eagerly: Any
 
     def __init__(self) -> None:
         super().__init__(data_dump=_DataDump(), graph_dump=options.Unused(), fx_summary=options.Unused(),
@@ -89,6 +109,16 @@ class _Debug(options.Section):
 
 class CompilerConfig(options.Section):
     """The options of a compilation. Sections that only change how an accelerator computes are stored and have no effect."""
+
+    mode: Any
+    dump_config: DumpConfig
+    debug: _Debug
+    export: options.Unused
+    fusion_config: options.Unused
+    experimental_config: options.Unused
+    inference_config: options.Unused
+    ge_config: options.Unused
+    aclgraph_config: options.Unused
 
     def __init__(self) -> None:
         provide_compile()  # programs look torch.compile up before they call get_npu_backend

@@ -21,7 +21,7 @@ import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opdump._on_import import report_to_run
+from opdump._imports import report_to_run
 from opdump.torchair._config import CompilerConfig, make_rank_directory
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from opdump._imports import call_after
 from opdump.torchair import scope
-from opdump.torchair._config import GRAPH_ENGINE, CompilerConfig
+from opdump.torchair._config import CompilerConfig
 from opdump.torchair._old_torch import named_backends, provide_compile
 
 Model = TypeVar("Model", bound=Callable[..., Any])
@@ -57,7 +57,7 @@ def _executions(model: Any) -> Any:
     """Returns `model` with each call recorded as an execution. A module stays the same object."""
     import torch
 
-    from opdump import _torch as hooks
+    from opdump._torch import recorder as hooks
 
     if isinstance(model, torch.nn.Module):
         hooks.note_compiled(model)
@@ -88,18 +88,18 @@ def _record(config: CompilerConfig, options: dict[str, str], model: Any) -> None
 def _begin(config: CompilerConfig, options: dict[str, str], regions: bool) -> None:
     import torch  # noqa: F401
 
-    from opdump import _attach
+    from opdump._torch.attach import attachment
 
     if not config.dump_config.enable_dump:
-        _attach.start(options["ge_dump_with_acl_config"], dialect="acl", model_name=MODEL_NAME, executions=True,
-                      existing="original")
+        attachment.start(options["ge_dump_with_acl_config"], dialect="acl", model_name=MODEL_NAME, executions=True,
+                         existing="original")
         return
     if config.dump_config.dump_config_path:
         warnings.warn("dump_config_path has no effect together with enable_dump: the other options decide", stacklevel=4)
     if regions:
         scope.restrict()
     text = json.dumps(acl_config(options, regions), indent=2)
-    _attach.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME, executions=True, existing="original")
+    attachment.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME, executions=True, existing="original")
 
 
 class Backend:
@@ -117,9 +117,9 @@ class Backend:
         started = self.start(graph_module)
         if not _started:
             return started.forward
-        from opdump import _compiled
+        from opdump._torch import compiled
 
-        return _executions(_compiled.run_by_node(started))
+        return _executions(compiled.run_by_node(started))
 
 
 def get_npu_backend(*, compiler_config: CompilerConfig | None = None, **unused: Any) -> Backend:

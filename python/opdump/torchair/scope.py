@@ -34,18 +34,18 @@ def data_dump() -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def _region() -> Iterator[None]:
-    attach, depth = _on_import.attached(), getattr(_depth, "value", 0)
-    if attach and not _restricts:
+    recorder, depth = _on_import.attachment_of_torch(), getattr(_depth, "value", 0)
+    if recorder and not _restricts:
         warnings.warn("scope.data_dump() was not seen when the model was compiled: everything is dumped", stacklevel=3)
-    if attach and depth == 0:
-        attach.hooks.mark(MARK)
+    if recorder and depth == 0:
+        recorder.mark(MARK)
     _depth.value = depth + 1
     try:
         yield
     finally:
         _depth.value = depth
-        if attach and depth == 0:
-            attach.hooks.mark(None)
+        if recorder and depth == 0:
+            recorder.mark(None)
 
 
 def is_used_by(model: Any) -> bool:

@@ -128,7 +128,7 @@ Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorCompariso
   for (FaultyOperator& culprit : culprits)
     for (std::size_t& execution : culprit.executions) execution -= first;
   const auto removal = measure_removal(suspects.subspan(first), is_end, culprits, replay, limit);
-  if (!removal && removal.error().code() == Code::internal) {
+  if (!removal && (removal.error().code() == Code::internal || removal.error().code() == Code::unsupported)) {
     answer.notes.push_back("culprits are in the order of execution: " + removal.error().message());
     return ok();
   }

@@ -5,6 +5,7 @@
 
 #include "base/text/text.h"
 #include "blame/differences.h"
+#include "compare/rules/gains/usual_gains.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/rules/same/equivalence.h"
@@ -54,8 +55,14 @@ Result<std::optional<GainSearch::Found>> GainSearch::look(std::span<const Operat
                                                           const Replay& replay) {
   const OperatorComparison& op = ops[i];
   if (!limits_) {
-    OPDUMP_TRY(const std::string reply, replay(make_gains_request()));
-    OPDUMP_TRY(limits_, compare::GainTable::parse_limits(reply));
+    const auto reply = replay(make_gains_request());
+    if (reply) {
+      OPDUMP_TRY(limits_, compare::GainTable::parse_limits(*reply));
+    } else if (reply.error().code() == Code::unsupported) {
+      limits_ = compare::usual_gains();
+    } else {
+      return reply.error();
+    }
   }
   std::optional<Found> found;
   double worst = 1;

@@ -75,7 +75,8 @@ Result<int> calibrate(const std::vector<std::string>& paths, const BlameArgument
 void add_blame_options(CLI::App& app, BlameArguments& arguments) {
   app.add_option(
       "--python", arguments.python,
-      "The Python with the torch that runs operators again; default: $OPDUMP_PYTHON, else python3");
+      "The Python with the torch that runs operators again; default: $OPDUMP_PYTHON, else python3, else the "
+      "one that recorded the run");
   app.add_option("--replays", arguments.limit, "How many operators to run again at most; default: 20000")
       ->check(not_negative());
   app.add_option("--limits", arguments.limits, "Limits of rounding, as written by --calibrate");
@@ -98,6 +99,7 @@ Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answ
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual, ReplayWorkers& workers,
                         std::uint64_t limit, compare::CompareOptions options, const BlameOutput& output) {
   workers.introduce(actual);
+  workers.introduce(golden);
   blame::BlameOptions blaming;
   blaming.compare = std::move(options);
   blaming.limit = limit;

@@ -181,6 +181,7 @@ class Reporter {
   void take(const compare::OperatorComparison& op) {
     if (saved_) saved_->take(op);
     if (!is_asked_for(op)) return;
+    found_ = true;
     if (arguments_.by_module) modules_.add(op);
     if (!arguments_.csv_path.empty() && written_) {
       text_.clear();
@@ -200,6 +201,9 @@ class Reporter {
   // Returns the exit status.
   Result<int> conclude(const compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(std::move(written_));
+    if (!found_ && narrows(arguments_.filter))
+      terminal::print_error(
+          "warning: no operator is what --op, --module or --type ask for; the answer is of all operators");
     if (csv_) OPDUMP_CHECK_OK(csv_->finish());
     if (saved_) OPDUMP_CHECK_OK(saved_->conclude(comparison));
     if (saved_ && !arguments_.blames) OPDUMP_CHECK_OK(saved_->finish());
@@ -238,6 +242,9 @@ class Reporter {
   }
 
  private:
+  static bool narrows(const RunFilter& filter) {
+    return !filter.op.empty() || !filter.module.empty() || !filter.type.empty();
+  }
   // The verdict is that of all operators, whatever the rows.
   bool is_asked_for(const compare::OperatorComparison& op) const {
     if (!selects(arguments_.filter, op.run())) return false;
@@ -261,7 +268,8 @@ class Reporter {
   std::optional<FileReplacement> csv_;
   std::optional<result::ResultWriter> saved_;
   Result<> written_ = ok();
-  std::string text_;  // kept for its memory
+  bool found_ = false;  // an operator that was asked for
+  std::string text_;    // kept for its memory
 };
 
 Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,

@@ -7,15 +7,18 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "base/process/line_server.h"
 #include "base/text/json.h"
 #include "base/worker_pool.h"
 #include "blame/evidence.h"
 #include "cli/python_package.h"
 #include "compare/names.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 
@@ -24,15 +27,10 @@ namespace {
 constexpr std::size_t kMaxWorkers = 4;  // each needs some hundred megabytes
 constexpr int kMaxRestarts = 8;         // of each, which an operator has ended
 
-// Empty if another program recorded it. It is only said, and never started: a dump may come from anywhere.
-std::string python_of(const dump::DumpSet& dump) {
-  for (const auto& [rank, status] : dump.statuses()) {
-    const auto command = status.environment.find("command");
-    if (command == status.environment.end()) continue;
-    const std::string program = command->second.substr(0, command->second.find(' '));
-    if (std::filesystem::path(program).filename().string().starts_with("python")) return program;
-  }
-  return {};
+// "1.13" of "1.13.1": what changes within it changes no operator.
+std::string_view release_of(std::string_view version) {
+  const std::size_t dot = version.find('.');
+  return version.substr(0, dot == version.npos ? dot : version.find('.', dot + 1));
 }
 
 }  // namespace
@@ -111,10 +109,11 @@ class ReplayWorkers::Worker {
 };
 
 ReplayWorkers::ReplayWorkers(std::string python, std::string limits)
-    : python_(std::move(python)), limits_(std::move(limits)) {
+    : python_(std::move(python)), limits_(std::move(limits)), is_chosen_(true) {
   if (!python_.empty()) return;
-  const char* chosen = std::getenv("OPDUMP_PYTHON");
-  python_ = chosen != nullptr && *chosen != '\0' ? chosen : "python3";
+  const char* const chosen = std::getenv("OPDUMP_PYTHON");
+  is_chosen_ = chosen != nullptr && *chosen != '\0';
+  python_ = is_chosen_ ? chosen : "python3";
 }
 
 ReplayWorkers::~ReplayWorkers() = default;
@@ -122,7 +121,7 @@ ReplayWorkers::~ReplayWorkers() = default;
 Result<> ReplayWorkers::start() {
   OPDUMP_TRY(const auto package, find_python_package());
   const std::size_t count = std::min<std::size_t>(worker_count(0), kMaxWorkers);
-  std::vector<std::string> command{python_, "-B", (package / "opdump/_replay.py").string(),
+  std::vector<std::string> command{python_, "-B", (package / "opdump/_replay").string(),
                                    std::to_string(count - 1)};
   OPDUMP_TRY(auto servers, LineServer::start(command, count));
   command.back() = "0";
@@ -137,10 +136,14 @@ Result<> ReplayWorkers::start() {
 }
 
 void ReplayWorkers::prepare() {
-  if (workers_.empty()) static_cast<void>(start());
+  if (workers_.empty() && !is_settled_) static_cast<void>(start());
 }
 
-void ReplayWorkers::introduce(const dump::DumpSet& dump) { recorded_with_ = python_of(dump); }
+void ReplayWorkers::introduce(const dump::DumpSet& dump) {
+  auto python = recorded_python(dump);
+  if (python && std::ranges::find(recorded_, python->path, &RecordedPython::path) == recorded_.end())
+    recorded_.push_back(std::move(*python));
+}
 
 void ReplayWorkers::expect(const blame::Upcoming& expected) {
   if (expected_.contains(expected.request)) return;
@@ -156,31 +159,86 @@ void ReplayWorkers::expect(const blame::Upcoming& expected) {
   expected_.try_emplace(expected.request, place, workers_[place]->begin(expected.request));
 }
 
-// Looks at the answer to the greeting.
-Result<> ReplayWorkers::check_python() {
-  if (!greeted_.valid()) return ok();
+// What this Python lacks, in words; empty if it runs operators.
+Result<std::string> ReplayWorkers::start_and_greet() {
+  if (workers_.empty()) {
+    OPDUMP_CHECK_OK(find_python_package());
+    const auto started = start();
+    if (!started && (is_chosen_ || started.error().code() != Code::not_found)) return started.error();
+    if (!started) return started.error().message();
+  }
   const auto reply = greeted_.get();
   std::string lacks = "does it have torch?";
   if (reply) {
     const auto answer = parse_json(*reply);
     if (!answer.is_object() || !answer.contains("lacks")) {
       others_ = answer.is_object() ? answer.value("others", std::size_t(0)) : 0;
-      return blame::parse_acknowledged(*reply);
+      torch_ = answer.is_object() ? answer.value("torch", "") : "";
+      OPDUMP_CHECK_OK(blame::parse_acknowledged(*reply));
+      return std::string();
     }
     lacks = compare::one_line(answer.value("lacks", lacks));
   } else if (reply.error().code() != Code::internal) {
     return reply.error();
   }
-  return Error(Code::usage,
-               python_ + " cannot run operators again (" + lacks + "); --python names another one" +
-                   (recorded_with_.empty() || recorded_with_ == python_
-                        ? std::string()
-                        : ", as " + compare::one_line(recorded_with_) + ", which recorded the run"));
+  return lacks;
+}
+
+// Finds one that runs operators: the one that was chosen, else python3, else one that recorded a run.
+Result<> ReplayWorkers::settle_python() {
+  if (is_settled_) return ok();
+  is_settled_ = true;
+  OPDUMP_TRY(const std::string lacks, start_and_greet());
+  if (lacks.empty()) return ok();
+  std::string why = python_ + " cannot run operators again (" + lacks + ")";
+  if (is_chosen_) {
+    why += "; --python names another one";
+    if (!recorded_.empty() && recorded_.front().path != python_)
+      why += ", as " + compare::one_line(recorded_.front().path) + ", which recorded the run";
+    return Error(Code::usage, why);
+  }
+  why = try_recorded(std::move(why));
+  if (!torch_.empty()) {
+    terminal::print_remark(LogLevel::warning, why);
+  } else {
+    workers_.clear();
+    reason_ = std::move(why);
+  }
+  return ok();
+}
+
+// What is to be said of the Pythons that recorded the runs, behind `why` another one is wanted. `torch_` is
+// set if one of them runs operators from now on.
+std::string ReplayWorkers::try_recorded(std::string why) {
+  for (const RecordedPython& recorded : recorded_) {
+    const std::string name = compare::one_line(recorded.path) + ", which recorded the run";
+    std::error_code error;
+    if (!std::filesystem::exists(recorded.path, error)) {
+      why += ", and " + name + ", is gone";
+    } else if (!has_recorded_here(recorded.path)) {
+      why += ", and the dump names " + name +
+             ": it has not recorded for you on this machine, and is not started";
+    } else {
+      workers_.clear();
+      expected_.clear();
+      given_.clear();
+      python_ = recorded.path;
+      const auto lacks = start_and_greet();
+      if (!torch_.empty()) {
+        why += ": they run in " + name;
+        if (!recorded.torch.empty() && release_of(torch_) != release_of(recorded.torch))
+          why += "; it has torch " + torch_ + " now, and had " + recorded.torch + " then";
+        return why;
+      }
+      why += ", nor can " + name + " (" + (lacks ? *lacks : lacks.error().message()) + ")";
+    }
+  }
+  return why + "; --python names another one";
 }
 
 Result<std::string> ReplayWorkers::ask(std::string request) {
-  if (workers_.empty()) OPDUMP_CHECK_OK(start());
-  OPDUMP_CHECK_OK(check_python());
+  OPDUMP_CHECK_OK(settle_python());
+  if (workers_.empty()) return Error(Code::unsupported, reason_);
   if (auto expected = expected_.extract(request)) {
     auto& [place, promised] = expected.mapped();
     if (place <= others_) {

@@ -12,6 +12,7 @@
 #include "cli/arguments.h"
 #include "cli/verb.h"
 #include "dialect/dialects.h"
+#include "dialect/request.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {
@@ -40,9 +41,12 @@ Result<int> run_plan(std::span<const char* const> args) {
   std::string file, dialect, mode = "auto";
   bool strict = false, json = false;
   CLI::App app("Checks a dump configuration and prints what it asks for.", "opdump plan");
-  app.add_option("FILE", file, "The configuration, e.g. data_dump.json")->required();
-  app.add_option("--dialect", dialect, "Its language, e.g. mindspore; default: recognised by its content");
-  app.add_option("--mode", mode, "The target machine: o0, o2, cpu, gpu or ge; default: auto");
+  app.add_option("FILE", file, "The configuration, e.g. data_dump.json, or the folder of a recording")
+      ->required();
+  app.add_option("--dialect", dialect, "Its language, e.g. mindspore; default: recognised by its content")
+      ->type_name("NAME");
+  app.add_option("--mode", mode, "The target machine: o0, o2, cpu, gpu or ge; default: auto")
+      ->type_name("MACHINE");
   app.add_flag("--strict", strict, "Reject exactly what the original rejects");
   app.add_flag("--json", json, "Print the plan as JSON");
   if (auto outcome = parse_arguments(app, args)) return std::move(*outcome);
@@ -50,6 +54,8 @@ Result<int> run_plan(std::span<const char* const> args) {
   dialect::DialectOptions options;
   options.strict = strict;
   OPDUMP_TRY(options.mode, dialect::parse_mode(mode));
+  if (std::error_code ignored; fs::is_directory(file, ignored))
+    file = (fs::path(file) / dialect::kConfigName).string();
   OPDUMP_TRY(const plan::DumpPlan plan, dialect::load_plan(file, dialect, options));
   for (const std::string& warning : plan.warnings) terminal::print_error("warning: " + warning);
   if (const std::string why = plan.root.empty() ? "" : find_hindrance(plan.root); !why.empty())

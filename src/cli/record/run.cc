@@ -37,6 +37,7 @@ namespace fs = std::filesystem;
 struct RunArguments {
   RecordingArguments recording;
   std::string device_format, compiled;
+  bool best_effort = false;
   std::string compat;  // names with commas between
   std::vector<std::string> command;
 };
@@ -74,10 +75,13 @@ class RunReport {
     path_ = pattern;
     const Fd messages(::open(messages_path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   }
-  ~RunReport() {
+  ~RunReport() { remove(); }
+  // Also where a signal is about to end this process as it ended the program.
+  void remove() {
     if (path_.empty()) return;
     ::unlink(path_.c_str());
     ::unlink(messages_path().c_str());
+    path_.clear();
   }
   const std::string& path() const { return path_; }  // empty if no file could be made
   std::ptrdiff_t count(char kind) const {
@@ -111,6 +115,7 @@ Result<> set_environment(const RunArguments& arguments, const std::string& confi
   if (!recording.dialect.empty()) ::setenv("OPDUMP_DIALECT", recording.dialect.c_str(), 1);
   if (recording.strict) ::setenv("OPDUMP_STRICT", "1", 1);
   if (!arguments.compiled.empty()) ::setenv("OPDUMP_COMPILED", arguments.compiled.c_str(), 1);
+  if (arguments.best_effort) ::setenv("OPDUMP_BEST_EFFORT", "1", 1);
   if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
   return ok();
 }
@@ -201,17 +206,21 @@ Result<int> run_run(std::span<const char* const> args) {
   CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
   add_recording_options(app, arguments.recording);
   app.add_option(
-      "--compat", arguments.compat,
-      "provide the Python modules torchair, npu_device, torch.utils.dumper or acl if the originals are "
-      "missing: torchair,npu_device,dumper,acl; the program uses them to configure its dump");
+         "--compat", arguments.compat,
+         "provide the Python modules torchair, npu_device, torch.utils.dumper or acl if the originals are "
+         "missing: torchair,npu_device,dumper,acl; the program uses them to configure its dump")
+      ->type_name("NAMES");
   app.add_option("--device-format", arguments.device_format,
-                 "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
+                 "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...")
+      ->type_name("FORMATS");
   app.add_option(
          "--compiled", arguments.compiled,
          "regions of torch.compile: aten runs and records them operator by operator (default); opaque "
          "runs the generated kernels and records the inputs and outputs of each region")
       ->check(CLI::IsMember({"aten", "opaque"}));
-  app.add_option("command", arguments.command, "the program and its arguments")->required();
+  app.add_flag("--best-effort", arguments.best_effort,
+               "run the program also if there is no recorder for its PyTorch or TensorFlow");
+  app.add_option("COMMAND", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
   app.footer(
       "Examples:\n  opdump run -o golden -- python3 train.py\n"
@@ -223,8 +232,9 @@ Result<int> run_run(std::span<const char* const> args) {
       "  opdump run --golden golden -- python3 infer.py\n"
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
-      "The exit status is the program's own; 2 if the configuration is wrong or its folder already has a "
-      "dump or cannot be created, and the program was not started; 127 if there is no such program, 126 if "
+      "The exit status is the program's own; 2 if the configuration is wrong, its folder already has a "
+      "dump or cannot be created, or there is no recorder, and the program was not run; 127 if there is no "
+      "such program, 126 if "
       "it cannot be "
       "executed.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
@@ -233,7 +243,7 @@ Result<int> run_run(std::span<const char* const> args) {
   OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
   // With --compat the program may have its own configuration.
   OPDUMP_TRY(const RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
-  const RunReport report;
+  RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config.path, report));
   OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
 
@@ -259,6 +269,7 @@ Result<int> run_run(std::span<const char* const> args) {
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
   else
     print_report(report, !config.path.empty());
+  report.remove();
   OPDUMP_TRY(const int converted, golden.finish());
   return status == 0 ? converted : pass_on(status);
 }

@@ -114,7 +114,8 @@ void announce(const plan::DumpPlan& plan, std::uint64_t budget) {
                               : plan.content == plan::Content::statistics ? "statistics"
                                                                           : "tensors and statistics";
   terminal::print_error(std::string("recording ") + content + " of " + plan.steps.describe() + " to " +
-                        plan.root.string() + ", at most " + format_bytes(budget));
+                        plan.root.string() + ", at most " + format_bytes(budget) +
+                        (plan.budget_bytes == plan::kFifthOfSpace ? " (--budget SIZE changes that)" : ""));
 }
 
 }  // namespace
@@ -143,16 +144,19 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
   app.add_flag("--tensors", request.tensors, "record tensors; the default");
   app.add_flag("--stats", request.statistics, "record statistics instead of tensors; with --tensors both");
   app.add_option("--budget", request.budget,
-                 "the most to write: 512M, 20G; default: what the disk has free, less 5 %")
+                 "the most to write: 512M, 20G, or free for what the disk has, less 5 %; default: a fifth of "
+                 "that, 10 GiB at most")
       ->type_name("SIZE");
   app.add_option(
          "--config", arguments.config,
          "a configuration instead of these options; without -o, default: the file in OPDUMP_CONFIG or "
          "MINDSPORE_DUMP_CONFIG")
       ->type_name("FILE");
-  app.add_option("--dialect", arguments.dialect, "language of the file, if its content is ambiguous");
+  app.add_option("--dialect", arguments.dialect, "language of the file, if its content is ambiguous")
+      ->type_name("NAME");
   app.add_option("--mode", arguments.mode,
-                 "the target machine: o0, o2, cpu, gpu, ge; default: depends on the file");
+                 "the target machine: o0, o2, cpu, gpu, ge; default: depends on the file")
+      ->type_name("MACHINE");
   app.add_flag("--strict", arguments.strict,
                "reject what the original rejects, even where its documentation allows it");
   auto* const force =

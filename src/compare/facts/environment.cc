@@ -18,6 +18,7 @@ dump::RunEnvironment facts_of(const dump::DumpSet& dump) {
   const dump::RecordingStatus& status = dump.statuses().begin()->second;
   dump::RunEnvironment facts = status.environment;
   facts.erase("command");
+  facts.erase("python");
   if (!facts.empty() && !status.runtime.empty()) facts["runtime"] = status.runtime;
   return facts;
 }

@@ -1,9 +1,12 @@
 #include "dump/write/budget.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <system_error>
 #include <utility>
 
+#include "base/file/file.h"
 #include "base/text/text.h"
 #include "dump/write/npy_file.h"
 
@@ -16,6 +19,7 @@ constexpr std::uint64_t kBlockBytes = 4096;
 constexpr std::uint64_t kHeaderBytes = 128;  // of a .npy file
 constexpr std::uint64_t kRowBytes = 160;     // of a row of statistics, beside the operator's type and name
 constexpr std::uint64_t kReservedPart = 20;  // one of so many parts of the free space stays free
+constexpr std::uint64_t kModestPart = 5, kModestBytes = std::uint64_t{10} << 30;
 
 std::uint64_t in_blocks(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
 
@@ -68,21 +72,34 @@ class LimitedWriter : public SchemeWriter {
   const std::shared_ptr<Budget> budget_;
 };
 
+fs::path nearest_existing(const fs::path& directory) {
+  std::error_code failure;
+  fs::path existing = directory;
+  while (!fs::exists(existing, failure) && existing.has_relative_path()) existing = existing.parent_path();
+  return existing.empty() ? "." : existing;
+}
+
 }  // namespace
 
 Result<std::uint64_t> writable_bytes(const fs::path& directory) {
   std::error_code failure;
-  fs::path existing = directory;
-  while (!fs::exists(existing, failure) && existing.has_relative_path()) existing = existing.parent_path();
-  const fs::space_info space = fs::space(existing.empty() ? "." : existing, failure);
+  const fs::path existing = nearest_existing(directory);
+  const fs::space_info space = fs::space(existing, failure);
   if (failure) return Error(Code::io, existing.string() + ": free space: " + failure.message());
   return space.available - space.available / kReservedPart;
 }
 
 Result<> check_budget(std::uint64_t limit_bytes, const fs::path& directory) {
+  const fs::path existing = nearest_existing(directory);
+  std::error_code ignored;
+  if (fs::space(existing, ignored).capacity == 0)
+    return Error(Code::usage,
+                 directory.string() + ": the file system of " + existing.string() + " holds no files");
+  if (::access(existing.c_str(), W_OK) != 0)
+    return Error(Code::usage, io_error(existing, "write to it").message());
   OPDUMP_TRY(const std::uint64_t writable, writable_bytes(directory));
   if (writable < kBlockBytes) return Error(Code::usage, directory.string() + ": the disk is full");
-  if (limit_bytes != kUnlimited && limit_bytes > writable)
+  if (limit_bytes < kModest && limit_bytes > writable)
     return Error(Code::usage, directory.string() + ": the budget is " + format_bytes(limit_bytes) +
                                   ", and the disk has room for " + format_bytes(writable) +
                                   " (5 % of what is free stay free)");
@@ -92,6 +109,8 @@ Result<> check_budget(std::uint64_t limit_bytes, const fs::path& directory) {
 Budget::Budget(std::uint64_t limit_bytes, fs::path directory)
     : directory_(std::move(directory)), limit_bytes_(limit_bytes) {
   const auto writable = writable_bytes(directory_);
+  if (limit_bytes == kModest)
+    limit_bytes = limit_bytes_ = writable ? std::min(*writable / kModestPart, kModestBytes) : kModestBytes;
   is_free_space_ = writable && *writable < limit_bytes;
   if (is_free_space_) limit_bytes_ = *writable;
 }

@@ -14,14 +14,17 @@
 
 namespace opdump::dump {
 
-// A budget without a limit of its own: the free space.
+// A budget without a limit of its own: the free space; or one that leaves most of it to others, the lesser of
+// a fifth and 10 GiB.
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t kModest = kUnlimited - 1;
 
 // What may be written into `directory`, which need not exist yet: what its disk has free, less a twentieth.
 // Errors: io -- the system does not say.
 Result<std::uint64_t> writable_bytes(const std::filesystem::path& directory);
 
-// Before a recording. Errors: usage -- `limit_bytes` is more than may be written, or the disk is full; io.
+// Before a recording. Errors: usage -- `limit_bytes` is more than may be written, the disk is full, or its
+// file system cannot be written; io.
 Result<> check_budget(std::uint64_t limit_bytes, const std::filesystem::path& directory);
 
 // Thread-safe.

@@ -40,10 +40,26 @@ TEST_F(BudgetTest, IsAtMostTheFreeSpace) {
   EXPECT_LT(budget.left(), kUnlimited);
   EXPECT_TRUE(check_budget(kUnlimited, directory_.path()));
   EXPECT_TRUE(check_budget(4'096, directory_.path()));
-  const auto refused = check_budget(kUnlimited - 1, directory_.path());
+  const auto refused = check_budget(kModest - 1, directory_.path());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::usage);
   EXPECT_THAT(refused.error().message(), HasSubstr("the disk has room for"));
+}
+
+TEST_F(BudgetTest, LeavesMostOfTheDiskToOthers) {
+  const auto writable = writable_bytes(directory_.path());
+  ASSERT_TRUE(writable);
+  const Budget budget(kModest, directory_.path());
+  EXPECT_LE(budget.left(), std::uint64_t{10} << 30);
+  EXPECT_LT(budget.left(), *writable / 4);
+  EXPECT_THAT(budget.describe_left(), HasSubstr("are left of the budget of"));
+  EXPECT_TRUE(check_budget(kModest, directory_.path()));
+}
+
+TEST_F(BudgetTest, AFileSystemWithoutFilesIsNotFull) {
+  const auto refused = check_budget(kUnlimited, "/proc/dump");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "/proc/dump: the file system of /proc holds no files");
 }
 
 TEST_F(BudgetTest, TheWriterCountsFilesAndRows) {

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <cstdlib>
+
 namespace opdump::format {
 namespace {
 
@@ -10,16 +13,41 @@ std::mutex& library_mutex() {
   return mutex;
 }
 
+// The releases that have the functions of the header, 1.14, 1.12 and 1.10, under the names that distributions
+// give them.
+constexpr std::array kNames{"libhdf5_serial.so.310", "libhdf5.so.310",        "libhdf5_serial.so.200",
+                            "libhdf5.so.200",        "libhdf5_serial.so.103", "libhdf5.so.103"};
+
+struct Handle {
+  void* library = nullptr;
+  std::string name, fault;  // `fault` without a library
+};
+
+Handle open_library() {
+  if (const char* const chosen = std::getenv("OPDUMP_HDF5"); chosen != nullptr && *chosen != 0) {
+    void* const library = ::dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
+    return {library, chosen,
+            "OPDUMP_HDF5 names a library that cannot be loaded: " +
+                std::string(library == nullptr ? ::dlerror() : "")};
+  }
+  for (const char* const name : kNames)
+    if (void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return {library, name, ""};
+  return {nullptr, "",
+          "HDF5 files need the library libhdf5, which is not installed: install h5py by pip or libhdf5 from "
+          "the system's "
+          "packages, or set OPDUMP_HDF5 to its file"};
+}
+
 H5Library load() {
   H5Library h5;
-  void* const handle = ::dlopen(OPDUMP_HDF5_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    h5.fault = "HDF5 files need the library " OPDUMP_HDF5_LIBRARY ", which is not installed";
+  const Handle handle = open_library();
+  if (handle.library == nullptr) {
+    h5.fault = handle.fault;
     return h5;
   }
   const auto find = [&](const char* name) {
-    void* const symbol = ::dlsym(handle, name);
-    if (symbol == nullptr) h5.fault = OPDUMP_HDF5_LIBRARY " has no " + std::string(name);
+    void* const symbol = ::dlsym(handle.library, name);
+    if (symbol == nullptr) h5.fault = handle.name + " has no " + std::string(name);
     return symbol;
   };
 #define OPDUMP_H5_FIND(name) h5.name = reinterpret_cast<decltype(h5.name)>(find(#name));
@@ -28,7 +56,7 @@ H5Library load() {
   if (!h5.fault.empty()) return h5;
   // A fork of the host that exits must not flush a file that its parent has open.
   h5.H5dont_atexit();
-  if (h5.H5open() < 0) h5.fault = OPDUMP_HDF5_LIBRARY " does not start";
+  if (h5.H5open() < 0) h5.fault = handle.name + " does not start";
 #define OPDUMP_H5_READ(name) \
   if (const void* const variable = find(#name)) h5.name = *static_cast<const hid_t*>(variable);
   OPDUMP_H5_VARIABLES(OPDUMP_H5_READ)

@@ -1,4 +1,4 @@
-import late
+import late  # noqa: F401 - makes the device
 import torch
 
 x = torch.full((4,), 80.0).to("late")

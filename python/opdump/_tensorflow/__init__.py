@@ -1,0 +1,1 @@
+"""Records TensorFlow. Modules of this package import it; the package itself imports nothing."""

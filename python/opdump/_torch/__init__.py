@@ -1,0 +1,1 @@
+"""Records PyTorch. Modules of this package import torch; the package itself imports nothing."""

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Builds dist/opdump-VERSION-py3-none-manylinux_2_28_x86_64.whl: one wheel for every Python and every Linux with glibc 2.28,
+# with recorders for the PyTorch releases of tools/wheel/torch_versions.txt.
+# Usage: tools/build_wheel.sh [PYTHON...]; a module to read dumps is built for each of these Pythons, of which only the headers
+# are used. Default: those of PATH and of pyenv.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools=$(tools/wheel/toolchain.sh)
+export OPDUMP_WHEEL_TOOLS=$tools
+
+find_pythons() {
+  local minor python
+  for minor in 9 10 11 12 13 14; do
+    for python in "$HOME"/.pyenv/versions/3.$minor.*/bin/python3 "$(command -v python3.$minor || true)"; do
+      if [ -x "$python" ] && [ -e "$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]; then
+        echo "$python"
+        break
+      fi
+    done
+  done
+}
+[ $# -gt 0 ] || mapfile -t pythons < <(find_pythons)
+[ $# -eq 0 ] || pythons=("$@")
+echo "build_wheel.sh: for ${pythons[*]}" >&2
+
+build=build/wheel
+list=$(IFS=';' && echo "${pythons[*]}")
+cmake -S . -B $build -G Ninja --toolchain "$PWD/tools/wheel/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" -DCMAKE_C_FLAGS_RELEASE="-O2 -DNDEBUG" \
+  -DCMAKE_EXE_LINKER_FLAGS=-Wl,-s,--gc-sections -DCMAKE_SHARED_LINKER_FLAGS=-Wl,-s,--gc-sections -DCMAKE_MODULE_LINKER_FLAGS=-Wl,-s,--gc-sections \
+  -DCMAKE_CXX_FLAGS="-ffunction-sections -fdata-sections" -DOPDUMP_DEVELOPER=OFF -DOPDUMP_PCH=OFF -DOPDUMP_TORCH=OFF -DOPDUMP_MPI=OFF -DOPDUMP_PACKAGE=ON \
+  -DOPDUMP_PYTHONS="$list" -Dpybind11_DIR="$("$tools/venv/bin/python" -m pybind11 --cmakedir)" >/dev/null
+cmake --build $build ${OPDUMP_JOBS:+--parallel "$OPDUMP_JOBS"}
+rm -rf $build/stage
+cmake --install $build --prefix $build/stage >/dev/null
+
+tools/wheel/recorders.sh $build/recorders "${pythons[@]}"
+"$tools/venv/bin/python" tools/wheel/assemble.py $build/stage $build/recorders manylinux_2_28_x86_64 "$tools/licences" dist
+"$tools/venv/bin/python" tools/wheel/check_wheel.py dist/opdump-*-manylinux_2_28_x86_64.whl

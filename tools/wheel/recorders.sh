@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Builds the recorders of a wheel: one library for each PyTorch of torch_versions.txt, and one small module for each Python.
+# Usage: tools/wheel/recorders.sh FOLDER PYTHON...
+#
+# Written to FOLDER: torch-2.6-abi1/libopdump_torch.so, ..., and recorder.cpython-311-x86_64-linux-gnu.so, ...
+# Headers come from PyPI's builds, which are fetched once. Nothing of PyTorch or of opdump is needed to link: a program that is
+# recorded has their libraries loaded. The recorders use the libstdc++ that PyTorch itself uses, of which the headers of gcc 10 know no more
+# than programs on old systems have; check_wheel.py looks at what they need.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+out=$(realpath -m "$1")
+shift
+tools=$("$here/toolchain.sh")
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/wheel
+adapter=$here/../../adapters/torch
+mkdir -p "$out" "$cache/headers"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Libraries that stand for those that are loaded then.
+for name in libtorch_cpu.so libc10.so libopdump.so.0 libopdump_torch.so; do
+  echo | "$tools/bin/cc" -shared -x c - -o "$work/$name" -Wl,-soname,"$name"
+done
+
+fetch_headers() {  # fetch_headers VERSION: prints where they are
+  local target=$cache/headers/$1 wheel
+  if [ ! -e "$target/complete" ]; then
+    echo "recorders.sh: fetching the headers of torch $1" >&2
+    rm -rf "$target"
+    mkdir -p "$target/download"
+    "$tools/venv/bin/python" -m pip --quiet download --no-deps --only-binary=:all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
+      --platform manylinux2014_x86_64 --platform manylinux1_x86_64 --dest "$target/download" "torch==$1" >&2
+    wheel=$(echo "$target"/download/*.whl)
+    "$tools/venv/bin/python" - "$wheel" "$target" <<'END'
+import sys, zipfile
+
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    wheel.extractall(sys.argv[2], [name for name in wheel.namelist() if name.startswith("torch/include/")])
+END
+    rm -rf "$target/download"
+    touch "$target/complete"
+  fi
+  echo "$target/torch/include"
+}
+
+# As -I: libstdc++ includes those of libc after its own.
+flags=(-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w -nostdinc++
+  -I"$adapter" -I"$adapter/include" -I"$adapter/../common" -I"$adapter/../../include" -I"$here/libstdcxx"
+  -I"$tools/gcc/usr/include/c++/10" -I"$tools/gcc/usr/include/x86_64-linux-gnu/c++/10" -I"$tools/gcc/usr/include/c++/10/backward")
+compiler=("$tools/bin/c++")
+if command -v ccache >/dev/null; then
+  compiler=(env CCACHE_COMPILERTYPE=clang ccache "$tools/bin/c++")
+fi
+
+# Sources in groups that are compiled at once, as the headers cost most of the time.
+mapfile -t sources < <(cd "$adapter" && find . -name '*.cc' ! -name '*_test.cc' ! -path './python/*' | sort)
+groups=3
+for ((i = 0; i < ${#sources[@]}; ++i)); do
+  echo "#include \"$adapter/${sources[i]#./}\"" >>"$work/group$((i * groups / ${#sources[@]})).cc"
+done
+
+for python in "$@"; do
+  include=$("$python" -c "import sysconfig; print(sysconfig.get_path('include'))")
+  module=$out/recorder$("$python" -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+  printf '#include "%s"\n' "$adapter"/python/*.cc >"$work/python.cc"
+  "${compiler[@]}" "${flags[@]}" -isystem "$include" -c "$work/python.cc" -o "$work/python.o"
+  "$tools/bin/c++" -shared -nostdlib++ -o "$module" "$work/python.o" -Wl,-s \
+    -Wl,--no-as-needed "$work/libopdump_torch.so" "$work/libopdump.so.0" "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+done
+
+# They are kept: of the same sources, the next wheel takes the same.
+built=$cache/recorders/$(cat "$here/recorders.sh" "$here"/libstdcxx/* <(cd "$adapter/../.." && find adapters/torch adapters/common include -type f ! -path '*/python/*' | sort | xargs cat) | sha256sum | cut -c1-12)
+while read -r version abis; do
+  case $version in '' | '#'*) continue ;; esac
+  headers=$(fetch_headers "$version")
+  for abi in $abis; do
+    name=torch-${version%.*}-abi$abi
+    mkdir -p "$out/$name" "$work/$name" "$built/$name"
+    if [ -e "$built/$name/libopdump_torch.so" ]; then
+      cp "$built/$name/libopdump_torch.so" "$out/$name"
+      continue
+    fi
+    echo "recorders.sh: $name" >&2
+    printf '%s\n' "$work"/group*.cc "$here/libstdcxx/since_gcc9.cc" | xargs -P "${OPDUMP_JOBS:-$(nproc)}" -I{} sh -c '"$@" -c {} -o '"$work/$name"'/$(basename {} .cc).o -MD' sh \
+      "${compiler[@]}" "${flags[@]}" -D_GLIBCXX_USE_CXX11_ABI="$abi" -isystem "$headers" -isystem "$headers/torch/csrc/api/include"
+    cat "$work/$name"/*.d >"$work/dependencies"
+    if tr ' ' '\n' <"$work/dependencies" | grep -E '^/.*/include/(ATen|c10|torch)/' | grep -qv "^$headers/"; then
+      echo "recorders.sh: $name was built with headers of another torch" >&2
+      exit 1
+    fi
+    "$tools/bin/c++" -shared -nostdlib++ -o "$work/$name/libopdump_torch.so" "$work/$name"/*.o -Wl,-soname,libopdump_torch.so -Wl,-s \
+      -Wl,--version-script="$adapter/opdump_torch.map" -Wl,--no-as-needed "$work/libopdump.so.0" "$work/libtorch_cpu.so" "$work/libc10.so" \
+      "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+    mv "$work/$name/libopdump_torch.so" "$built/$name"
+    cp "$built/$name/libopdump_torch.so" "$out/$name"
+  done
+done <"$here/torch_versions.txt"
