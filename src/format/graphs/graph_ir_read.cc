@@ -91,7 +91,8 @@ class IrReader {
   }
 
   void read_comment(std::string_view line) {
-    if (skip(line, "# IR entry: @")) {
+    if (skip(line, "# IR entry: @") || skip(line, "#IR entry")) {  // release 1: "#IR entry      : @NAME"
+      line.remove_prefix(std::min(line.find_first_not_of(" :@"), line.size()));
       entry_ = take_word(line);
       has_entry_ = true;
     } else if (skip(line, "# Parameters: ")) {
@@ -122,11 +123,19 @@ class IrReader {
       read_name(line);
       return;
     }
-    if (has_types_) return;  // of the device, of the kinds
+    if (has_types_) return read_bare_name(line);  // or types of the device, or kinds
     has_types_ = true;
     if (const auto inputs = take_list(line)) set_inputs(*inputs);
     if (!skip(line, " -> ")) return;
     if (const auto outputs = take_list(line)) set_outputs(*outputs);
+  }
+
+  // "(Default/fc-Dense/MatMul-op0)" behind the types: release 1 says no more.
+  void read_bare_name(std::string_view line) {
+    std::string& name = graph().nodes.back().op.name;
+    const auto list = take_list(line);
+    if (name.empty() && list && list->size() == 1 && line.empty() && !list->front().starts_with('<'))
+      name = list->front();
   }
 
   void set_inputs(const std::vector<std::string_view>& types) {
