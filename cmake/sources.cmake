@@ -599,6 +599,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/compare/make_result.cc
   cli/record/model_inputs.cc
   cli/record/golden_data.cc
+  cli/record/mindspore_run.cc
   cli/record/plan.cc
   cli/python_package.cc
   cli/compare/query.cc

@@ -8,10 +8,12 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/text/text.h"
 #include "dump/file_name.h"
+#include "dump/operator_log.h"
 #include "dump/read/graph_nodes.h"
 #include "dump/write/graph_files.h"
 
@@ -39,6 +41,19 @@ struct Kind {
   std::string name;  // as in file names, up to the number
   auto operator<=>(const Kind&) const = default;
 };
+
+// The numbers of the program that the graph has beside the tensors, such as the epsilon of a norm: newer graphs
+// do not name them. What it computes with them is MindSpore's, so no function is named.
+CallForm form_of(const model::Node& node) {
+  std::vector<model::Argument> literals;
+  for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+    model::Argument argument = node.arguments[i];
+    if (std::holds_alternative<model::Argument::Tensor>(argument.value)) continue;
+    if (argument.name.empty()) argument.name = "input." + std::to_string(i);
+    literals.push_back(std::move(argument));
+  }
+  return {.arguments = literals.empty() ? "" : encode_call_arguments(literals)};
+}
 
 class NamesOfGraphs {
  public:
@@ -166,6 +181,8 @@ Result<std::uint64_t> name_by_graphs(Runs& runs, std::uint32_t rank,
       op.graph_id = run.graph_id;
       op.phase = phase_of(op.name);
       number = runs.add_operator(op);
+      if (CallForm form = form_of(*found->first); !form.arguments.empty())
+        runs.add_call(number, {.operator_name = {}, .step = INT64_MIN, .form = std::move(form)});
     }
     runs.set_operator(i, number);
   }

@@ -19,7 +19,6 @@ constexpr std::string StatisticCsvRow::*kFixedFields[] = {
 constexpr std::size_t kFixedCount = std::size(kFixedFields);
 constexpr std::string_view kInputOutput = "Input/Output";
 
-constexpr std::string_view kFormat = "Format";
 
 // Where the fixed fields of a table stand. Since 2.6 msprobe writes the tables of O2, with the columns that
 // CANN has: "Input/Output" for "IO", and "Format" before "Shape".
@@ -31,7 +30,7 @@ struct Layout {
     Layout layout{{std::begin(kFixedFields), std::end(kFixedFields)}};
     std::vector<std::string> names;
     for (const std::string_view name : header) names.emplace_back(name == kInputOutput ? "IO" : name);
-    if (names.size() > kFixedCount && names[kFixedCount - 1] == kFormat) {
+    if (names.size() > kFixedCount && names[kFixedCount - 1] == "Format") {
       names.erase(names.begin() + kFixedCount - 1);
       layout.fields.insert(layout.fields.end() - 1, &StatisticCsvRow::format);
     }
