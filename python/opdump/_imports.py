@@ -63,7 +63,8 @@ def call_after(name, then, around=None):
 
 
 def report_to_run(marks):
-    """Reports to `opdump run`: "+" a recording has begun, "-" it is on disk, "!" it could not begin and has said why."""
+    """Reports to `opdump run`: "+" a recording has begun, "-" it is on disk, "!" it could not begin and has said why, "m" the
+    program imports MindSpore, which records itself."""
     if path := os.environ.get("OPDUMP_RUN_REPORT"):
         with open(path, "a", encoding="ascii") as report:
             report.write(marks)

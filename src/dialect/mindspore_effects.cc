@@ -33,8 +33,8 @@ void MindsporeCompiler::adjust_for_debug_mode() {
 // Of an operator that fails, there are only inputs; it is never known beforehand which one it will be.
 void MindsporeCompiler::adjust_for_exception() {
   if (plan_.debug != DebugMode::exception) return;
-  // The original's CPU build dumps the parameters as ever and says that it does not support the rest.
-  plan_.parameters = mode_ == Mode::cpu && plan_.sides != Sides::inputs;
+  // On CPU and GPU the original dumps the parameters as ever, and says that it does not support the rest.
+  plan_.parameters = !on_ascend() && plan_.sides != Sides::inputs;
   if (strict_ && !on_ascend() && !plan_.parameters) {
     dump_nothing(common_.pointer("op_debug_mode"), "op_debug_mode 4 is only supported on Ascend");
     return;

@@ -139,8 +139,8 @@ class Completion {
     const model::Operator op{.type = run.type,
                              .name = run.name,
                              .graph_id = run.graph_id,
-                             .source_file = {},
-                             .stream = run.stream};
+                             .stream = run.stream,
+                             .source_file = {}};
     ++rows_;
     return writer->write_statistics({.op = &op,
                                      .graph_id = run.graph_id,

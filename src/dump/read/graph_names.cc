@@ -42,8 +42,8 @@ struct Kind {
   auto operator<=>(const Kind&) const = default;
 };
 
-// The numbers of the program that the graph has beside the tensors, such as the epsilon of a norm: newer graphs
-// do not name them. What it computes with them is MindSpore's, so no function is named.
+// The numbers of the program that the graph has beside the tensors, such as the epsilon of a norm: newer
+// graphs do not name them. What it computes with them is MindSpore's, so no function is named.
 CallForm form_of(const model::Node& node) {
   std::vector<model::Argument> literals;
   for (std::size_t i = 0; i < node.arguments.size(); ++i) {
@@ -182,7 +182,7 @@ Result<std::uint64_t> name_by_graphs(Runs& runs, std::uint32_t rank,
       op.phase = phase_of(op.name);
       number = runs.add_operator(op);
       if (CallForm form = form_of(*found->first); !form.arguments.empty())
-        runs.add_call(number, {.operator_name = {}, .step = INT64_MIN, .form = std::move(form)});
+        runs.add_call(number, {.operator_name = {}, .step = 0, .form = std::move(form)});
     }
     runs.set_operator(i, number);
   }
