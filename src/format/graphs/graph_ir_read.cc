@@ -41,14 +41,32 @@ std::vector<std::string_view> find_list(std::string_view attributes, std::string
   return take_list(attributes).value_or(std::vector<std::string_view>());
 }
 
+// True for the first line of a node among whose operands is a tensor that is printed in several lines:
+// "  %3(a) = Mul(Tensor(shape=[2, 1], dtype=Float32, value=".
+bool is_open(std::string_view line) {
+  const bool is_node = trim(line).starts_with('%') && trim(line).ends_with("value=");
+  const std::size_t operands = is_node ? line.find('(', line.find(" = ")) : std::string_view::npos;
+  if (operands == std::string_view::npos) return false;
+  line.remove_prefix(operands);
+  return !take_list(line);
+}
+
+// Where the line ends in which the operands of the open node do that begins at `text`; `end` if that is far.
+std::size_t find_end_of_operands(std::string_view text, std::size_t end) {
+  constexpr std::size_t kFar = 1 << 20;
+  const std::size_t close = text.substr(0, kFar).find("\n      : (", end);  // of the types
+  return close == std::string_view::npos ? end : close;
+}
+
 class IrReader {
  public:
   Result<std::vector<model::Graph>> read(std::string_view text) {
     const std::string_view content = recognise_content(text);
     while (!text.empty()) {
-      const std::size_t end = text.find('\n');
-      read_line(text.substr(0, end));
-      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::size_t line = is_open(text.substr(0, end)) ? find_end_of_operands(text, end) : end;
+      read_line(text.substr(0, line));
+      text.remove_prefix(std::min(line + 1, text.size()));
     }
     if (!has_entry_ && graphs_.empty())
       return Error(Code::corrupt, std::string("there is no graph in it") +

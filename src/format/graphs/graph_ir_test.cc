@@ -251,6 +251,27 @@ subgraph @kernel_graph_1() {
   EXPECT_EQ(graph.parameters[1].role, model::GraphParameter::Role::weight);
 }
 
+TEST(GraphIr, ATensorAmongTheOperandsMayTakeSeveralLines) {
+  const model::Graph graph = decode_one(R"ir(# IR entry: @kernel_graph0
+subgraph @kernel_graph0() {
+  %0(a) = PrimFunc_MaskedFill(Tensor(shape=[12, 1], dtype=Float32, value=
+[[ 1.00000000e+00]
+ ...
+ [ 1.00000000e+00]]), %para1_x, Tensor(shape=[], dtype=Float32, value=0)) cnode_attrs: {checkpoint: Bool(1)}
+      : (<Tensor[Float32], (12, 1), value=...>, <Tensor[Bool], (12, 1)>, <Tensor[Float32], (), value=...>) -> (<Tensor[Float32], (12, 1)>)
+      # Fullname with scope: (Default/MaskedFill-op2)
+  %1(b) = PrimFunc_Neg(%0)
+      : (<Tensor[Float32], (12, 1)>) -> (<Tensor[Float32], (12, 1)>)
+      # Fullname with scope: (Default/Neg-op0)
+}
+)ir");
+  ASSERT_EQ(graph.nodes.size(), 2u);
+  EXPECT_EQ(graph.nodes[0].op.name, "Default/MaskedFill-op2");
+  EXPECT_EQ(graph.nodes[0].inputs.size(), 3u);
+  EXPECT_EQ(graph.nodes[0].outputs[0].type, sample_type({12, 1}));
+  EXPECT_EQ(graph.nodes[1].op.name, "Default/Neg-op0");
+}
+
 TEST(GraphIr, ATupleOfEqualTypesIsCounted) {
   const model::Graph graph = decode_one(R"ir(# IR entry: @kernel_graph7
 subgraph @kernel_graph7() {
