@@ -185,6 +185,22 @@ TEST_F(DumpSetTest, OperatorsOfAGraphAreThoseThatRanThen) {
   EXPECT_FALSE(set.filter().leaves_out());
 }
 
+TEST_F(DumpSetTest, FilesOfOldReleasesAreNamedByTheLastElement) {
+  write_files(step_, {"Conv2D.Conv2D-op12.0.0.1623124369613540.output.0.DefaultFormat.npy"});
+  write_text(root_ / "rank_2/graphs/ms_output_trace_code_graph_5.ir",
+             "subgraph @kernel_graph_5() {\n"
+             "  %0([CNode]449) = Conv2D(%para1_x)\n"
+             "      : (<Tensor[Float32]x[const vector][3]>) -> (<Tensor[Float32]x[const vector][3]>)\n"
+             "      : (<Float32xNCHW[const vector][3]>) -> (<Float32xNCHW[const vector][3]>)\n"
+             "      : (Default/network-WithLossCell/conv3-Conv2d/Conv2D-op12)\n"
+             "      # In file alexnet.py(58)/        x = self.conv3(x)/\n}\n");
+  const DumpSet set = read(root_);
+  ASSERT_EQ(set.runs().size(), 1u);
+  ASSERT_NE(set.runs()[0].op, nullptr);
+  EXPECT_EQ(set.runs()[0].op->name, "Default/network-WithLossCell/conv3-Conv2d/Conv2D-op12");
+  EXPECT_EQ(format_source(*set.runs()[0].op), "alexnet.py:58");
+}
+
 // A filtered dump says so in its configuration, or by what its graphs executed and it does not have.
 TEST_F(DumpSetTest, KnowsWhatItWasAskedToLeaveOut) {
   write_files(step_, {"Add.Default_Add-op0.0.0.1700000000000001.output.0.DefaultFormat.Float32.npy"});

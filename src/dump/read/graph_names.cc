@@ -116,6 +116,8 @@ class NamesOfGraphs {
     if (const auto node = nodes_.find({graph_id, name}); node != nodes_.end())
       return std::pair(node->second, node->second->op.name);
     if (const model::Node* const only = find(only_, name)) return std::pair(only, only->op.name);
+    // Files of releases up to 2.2 are named by the last element.
+    if (const model::Node* const only = find(last_elements_, name)) return std::pair(only, only->op.name);
     const std::size_t number = find_operator_number(name);
     if (number == std::string::npos) return std::nullopt;
     const model::Node* const other = find(without_number_, name.substr(0, number));
@@ -137,6 +139,8 @@ class NamesOfGraphs {
     const std::string name = file_op_name(node.node->op);
     const bool is_new = nodes_.try_emplace({graph_id, name}, node.node).second;
     add(only_, name, *node.node);
+    const std::string& full = node.node->op.name;
+    add(last_elements_, model::sanitise_name(full.substr(full.rfind('/') + 1)), *node.node);
     const std::size_t number = find_operator_number(name);
     if (number == std::string::npos) return;
     add(without_number_, name.substr(0, number), *node.node);
@@ -154,7 +158,7 @@ class NamesOfGraphs {
   std::map<std::pair<std::int64_t, std::string>, const model::Node*> nodes_, matched_;
   std::map<Kind, std::vector<OrderedNode>> kinds_;
   std::map<std::int64_t, std::uint64_t> order_sizes_;  // operators that a graph executes, where a file says
-  Only only_, without_number_;
+  Only only_, last_elements_, without_number_;
 };
 
 }  // namespace
