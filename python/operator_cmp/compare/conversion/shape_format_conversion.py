@@ -9,7 +9,7 @@ class FormatConversionMain(DumpDataParser):
     _WORDS = (("format", "-f"), ("input", "-i"), ("output", "-o"), ("shape", "-s"), ("custom_script_path", "-c"))
 
     def _options(self):
-        given = [(word, getattr(self.arguments, name, None)) for name, word in self._WORDS]
+        given = [(word, getattr(self.arguments, name)) for name, word in self._WORDS]
         return super()._options() + [text for word, value in given if value for text in (word, str(value))]
 
     def convert_format(self):

@@ -1,6 +1,7 @@
 """DumpDataParser: converts dump files as `msaccucmp convert` without -f."""
 
 import os
+import types
 
 import opdump_program
 from cmp_utils import log
@@ -28,8 +29,12 @@ class MultiProcess:
 class DumpDataParser:
     """`arguments` has dump_path, output_path and output_file_type, as the original's command line has them."""
 
+    _NAMES = ("dump_path", "output_path", "output_file_type", "format", "input", "output", "shape", "custom_script_path")
+
     def __init__(self, arguments):
-        self.arguments, self.multi_process = arguments, MultiProcess()
+        # A plain object goes to another process, whatever class the caller's is of.
+        self.arguments = types.SimpleNamespace(**{name: getattr(arguments, name, None) for name in self._NAMES})
+        self.multi_process = MultiProcess()
 
     def check_arguments_valid(self):
         """Raises CompareError."""
@@ -38,7 +43,7 @@ class DumpDataParser:
         os.makedirs(self.arguments.output_path, exist_ok=True)
 
     def _options(self):
-        kind = getattr(self.arguments, "output_file_type", None)
+        kind = self.arguments.output_file_type
         return ["-t", kind] if kind else []
 
     def convert_format_for_one_file(self, path):
