@@ -225,11 +225,13 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/read/files/container_files.cc
   dump/read/files/debug_mode_files.cc
   dump/read/files/directory_walk.cc
+  dump/read/dump_filter.cc
   dump/read/dump_set_reader.cc
   dump/read/files/file_kind.cc
   dump/read/files/file_names.cc
   dump/read/ge_graph_find.cc
   dump/read/graph_names.cc
+  dump/read/graph_nodes.cc
   dump/read/log_index.cc
   dump/read/log_join.cc
   dump/read/files/msprobe_files.cc
@@ -237,6 +239,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/read/operator_run.cc
   dump/read/runs.cc
   dump/read/files/slot_file.cc
+  dump/read/files/statistic_rows.cc
   dump/read/slot_store.cc
   dump/read/slots_by_operator.cc
   dump/read/step_reader.cc
@@ -267,6 +270,7 @@ set(OPDUMP_TESTS_dump
   dump/tensor_names_test.cc
   dump/read/dump_set_test.cc
   dump/read/ge_graph_find_test.cc
+  dump/read/graph_nodes_test.cc
   dump/read/runs_test.cc
   dump/read/slots_by_operator_test.cc
   dump/read/trees_test.cc
@@ -616,6 +620,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/compare/make_result.cc
   cli/record/model_inputs.cc
   cli/record/golden_data.cc
+  cli/record/mindspore_run.cc
   cli/record/plan.cc
   cli/python_package.cc
   cli/python_verbs.cc

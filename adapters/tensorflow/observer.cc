@@ -61,6 +61,12 @@ bool is_part_of_input(const tf::Tensor& output, tf::OpKernelContext& context) {
   return false;
 }
 
+// "weight/Momentum/Assign" gives the variable "weight/Momentum" its first value: nothing has been trained.
+bool is_initialiser(const tf::OpKernel& kernel) {
+  const auto& inputs = kernel.def().input();
+  return !inputs.empty() && kernel.name() == std::string(inputs[0]) + "/Assign";
+}
+
 const char* name_of_variable(tf::OpKernel& kernel, tf::OpKernelContext& context) {
   const std::string& name = tf::HandleFromInput(&context, 0).name();
   if (!absl::StrContains(name, "_AnonymousVar")) return intern(name);
@@ -166,7 +172,7 @@ Execution Observer::begin(tf::OpKernel& kernel, tf::OpKernelContext& context) {
   const bool is_eager = runs == 0 && is_python_thread();
   const std::string_view node(kernel.name_view().data(), kernel.name_view().size());
   if (execution.kind == Kind::updating && !is_trained_ && !is_eager && sees(context, false) &&
-      names_.phase_of(type, node) == OPDUMP_OPTIMIZER)
+      names_.phase_of(type, node) == OPDUMP_OPTIMIZER && !is_initialiser(kernel))
     is_trained_ = true;
   if (!is_active_) return execution;
 

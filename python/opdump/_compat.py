@@ -13,6 +13,21 @@ from typing import Any
 
 from opdump import _imports
 
+
+
+def _modules(package: str, names: str) -> list[str]:
+    return [package, *(f"{package}.{name}" for name in names.split())]
+
+
+def _bridge(package: str) -> dict[str, str]:
+    """The modules of TensorFlow 1's adapter: each has the names of all."""
+    names = _modules(package, "npu_init npu_ops hccl hccl.hccl_ops estimator.npu_ops estimator.npu_unary_ops estimator.npu_aicore_ops")
+    names += _modules(f"{package}.estimator.npu", "npu_config npu_estimator npu_optimizer npu_hook npu_loss_scale_optimizer "
+                      "npu_loss_scale_manager npu_callbacks npu_common npu_plugin npu_rnn npu_dynamic_rnn npu_scope util "
+                      "keras_to_npu npu_strategy npu_saver")
+    return {**dict.fromkeys(names, "opdump.npu_device.bridge"), package: "", f"{package}.estimator": ""}
+
+
 # The families of --compat: the modules of the original -> ours. "" is an empty module.
 FAMILIES: dict[str, dict[str, str]] = {
     "torchair": {
@@ -27,11 +42,12 @@ FAMILIES: dict[str, dict[str, str]] = {
     "npu_device": {
         "npu_device": "opdump.npu_device",
         "npu_device.compat": "opdump.npu_device.compat",
-        "npu_bridge": "",
-        "npu_bridge.npu_init": "opdump.npu_device",
-        "npu_bridge.estimator": "",
-        "npu_bridge.estimator.npu": "",
-        "npu_bridge.estimator.npu.npu_config": "opdump.npu_device",
+        "npu_device.npu_device": "opdump.npu_device",
+        **dict.fromkeys(_modules("npu_device.distribute", "hccl hccl_ops npu_callbacks"), "opdump.npu_device.distribute"),
+        **dict.fromkeys(_modules("npu_device.train", "optimizer optimizer.npu_loss_scale_optimizer npu_loss_scale_manager"),
+                        "opdump.npu_device.train"),
+        **_bridge("npu_bridge"), **_bridge("npu_device.compat.v1"),
+        **dict.fromkeys(_modules("hccl", "manage manage.api split split.api"), "opdump.npu_device.bridge"),
     },
     "dumper": {"torch.utils.dumper": "opdump.dumper"},
     "acl": {"acl": "opdump.acl"},

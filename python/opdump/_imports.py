@@ -75,7 +75,8 @@ def call_after(name: str, then: Then, around: Around | None = None) -> None:
 
 
 def report_to_run(marks: str) -> None:
-    """Reports to `opdump run`: "+" a recording has begun, "-" it is on disk, "!" it could not begin and has said why."""
+    """Reports to `opdump run`: "+" a recording has begun, "-" it is on disk, "!" it could not begin and has said why, "m" the
+    program imports MindSpore, which records itself."""
     if path := os.environ.get("OPDUMP_RUN_REPORT"):
         with open(path, "a", encoding="ascii") as report:
             report.write(marks)

@@ -82,9 +82,24 @@ def _is_compile_worker() -> bool:
     return any(word.endswith("torch/_inductor/compile_worker/__main__.py") for word in getattr(sys, "orig_argv", ()))
 
 
+def _handing_on(execute: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """Runs MindSpore's body, which reads its configuration once. Its build for CPUs does not take all that a device does."""
+
+    def exec_module(module: Any) -> None:
+        has_device = any(name.startswith("davinci") for name in os.listdir("/dev"))
+        os.environ["MINDSPORE_DUMP_CONFIG"] = config() if has_device else os.environ["OPDUMP_MINDSPORE_CONFIG"]
+        if not has_device:
+            report_to_run("m")
+        execute(module)
+
+    return exec_module
+
+
 def start_with_framework() -> None:
     """Begins recording with the import of torch or TensorFlow, whichever comes first, if the environment names a
     configuration; at once if one is there. OPDUMP_FRAMEWORK names the one for a program that imports both."""
+    if os.environ.get("OPDUMP_MINDSPORE_CONFIG"):
+        call_after("mindspore", lambda: None, _handing_on)
     if _is_compile_worker() or config() is None or any(isinstance(f, Finder) and f.then is _start for f in sys.meta_path):
         return
     _stderr.keep()

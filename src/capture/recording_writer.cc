@@ -323,7 +323,16 @@ void RecordingWriter::write_awake_status() {
 
 Result<> RecordingWriter::close(StepEnd end, std::span<const std::string> unmatched) {
   const dump::RecordingStatus status = final_status(end);
+  // CANN leaves nothing where no operator failed.
+  const bool leaves_nothing = plan_.scheme == plan::SchemeKind::acl_tree &&
+                              plan_.debug == plan::DebugMode::exception && status.call_count == 0 &&
+                              status.losses.empty();
   auto written = options_.keeps_files() ? folder_.write(status) : ok();
+  if (leaves_nothing) {
+    folder_.remove_trace();
+    if (options_.process.empty()) log(LogLevel::info, "no operator failed: nothing is saved");
+    return written;
+  }
   const std::string summary = describe_counts(status);
   // A loader starts workers in every epoch, also after the last step to record.
   if (options_.process.empty())

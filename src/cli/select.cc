@@ -214,6 +214,20 @@ bool selects(const RunFilter& filter, const OperatorRun& run) {
   return filter.module.empty() || (compare::module_of(run) + "/").starts_with(filter.module + "/");
 }
 
+std::string describe_filter(const RunFilter& filter) {
+  std::string text;
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) text.append(text.empty() ? "" : " ").append(option).append(" ").append(value);
+  };
+  add("--op", filter.op);
+  add("--module", filter.module);
+  add("--type", filter.type);
+  add("--step", filter.step ? std::to_string(*filter.step) : "");
+  add("--rank", filter.rank ? std::to_string(*filter.rank) : "");
+  add("--phase", filter.phase);
+  return text;
+}
+
 Result<Chosen> select_names(std::span<const OperatorName> names, const std::string& text) {
   const auto visit = [&](const auto& look) {
     for (std::uint32_t i = 0; i < names.size(); ++i) look(i, names[i]);

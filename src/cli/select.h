@@ -34,6 +34,9 @@ inline const std::vector<std::string> kRunOrders{"execution", "name", "size"};
 // Whether `filter` selects `run` by all but --op.
 bool selects(const RunFilter& filter, const dump::OperatorRun& run);
 
+// The options that select: "--step 3 --phase forward"; empty if nothing is left out.
+std::string describe_filter(const RunFilter& filter);
+
 // The names of an operator that a user may enter.
 struct OperatorName {
   std::string_view name;       // "Default/conv1-Conv2d/convolution-op0"

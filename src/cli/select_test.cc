@@ -53,5 +53,13 @@ TEST(Selects, AModuleOfTheNameOrOfTheLog) {
   EXPECT_FALSE(is_in(logged, "layer1/0/c"));
 }
 
+TEST(Filter, IsDescribedAsItIsWritten) {
+  EXPECT_EQ(describe_filter({}), "");
+  RunFilter filter;
+  filter.step = 0;
+  filter.phase = "forward";
+  EXPECT_EQ(describe_filter(filter), "--step 0 --phase forward");
+}
+
 }  // namespace
 }  // namespace opdump::cli

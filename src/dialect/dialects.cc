@@ -26,6 +26,11 @@ Result<const Dialect*> find_dialect(std::string_view name) {
   return Error(Code::usage, "dialect is \"" + std::string(name) + "\"; known are " + join_or(names));
 }
 
+// Of {}, and of other sections than a dump's: a program of CANN may start with it, and nothing is dumped.
+const Dialect* without_section() {
+  return &*std::ranges::find_if(dialects(), [](const Dialect& dialect) { return dialect.may_lack_section; });
+}
+
 Result<const Dialect*> recognise(const JsonDocument& document) {
   std::vector<std::string_view> signs;
   for (const Dialect& dialect : dialects()) {
@@ -33,13 +38,14 @@ Result<const Dialect*> recognise(const JsonDocument& document) {
     signs.push_back(dialect.sign);
   }
   std::string message = "not a known configuration: expected the key " + join_or(signs);
-  if (!document.root().is_object() || document.root().empty())
+  if (!document.root().is_object())
     return document.error("", message + "; this is " + describe_value(document.root()));
   for (const auto& [key, value] : document.root().items())
     if (key.size() < 100 && find_nearest(key, signs))
       return document.error("", message.append("; is \"").append(key).append("\" a misspelling?"));
   const auto likely = std::ranges::max_element(
       dialects(), {}, [&](const Dialect& dialect) { return count_keys(document.root(), dialect.keys); });
+  if (count_keys(document.root(), likely->keys) == 0) return without_section();
   return document.error("", message + describe_place(document.root(), likely->keys));
 }
 
@@ -73,7 +79,8 @@ std::span<const Dialect> dialects() {
   static const std::array table{
       Dialect{"mindspore", "common_dump_settings", recognises_mindspore, check_mindspore_path,
               JsonDocument::parse, compile_mindspore, mindspore_keys()},
-      Dialect{"acl", "dump", recognises_acl, nullptr, parse_acl, compile_acl, acl_keys(), kAclInvalidFile},
+      Dialect{"acl", "dump", recognises_acl, nullptr, parse_acl, compile_acl, acl_keys(), kAclInvalidFile,
+              true},
   };
   return table;
 }

@@ -23,7 +23,8 @@ struct Dialect {
   Result<JsonDocument> (*parse)(std::string name, std::string text);
   Result<plan::DumpPlan> (*compile)(const JsonDocument& document, const DialectOptions& options);
   std::span<const KeyPlace> keys;
-  int missing_file_number = 0;  // Error::number() for a file that cannot be read
+  int missing_file_number = 0;    // Error::number() for a file that cannot be read
+  bool may_lack_section = false;  // a file without `sign` is one that asks for nothing
 };
 std::span<const Dialect> dialects();
 

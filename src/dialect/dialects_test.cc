@@ -88,11 +88,22 @@ TEST_F(LoadPlan, WhatIsThereInPlaceOfAConfiguration) {
   EXPECT_EQ(complaint("\x1f\x8b\x08\0\0"sv), ":1:1: not JSON: the file is a gzip archive");
   EXPECT_EQ(complaint("\xff\xfe{\0}\0"sv), ":1:1: not JSON: the file is text in UTF-16; UTF-8 is expected");
   EXPECT_EQ(complaint("Op Type,Op Name\nAdd,x\n"), ":1:1: not JSON: the file is a table as text (CSV)");
-  EXPECT_THAT(complaint("{}"), HasSubstr("; this is an empty object"));
+  EXPECT_THAT(complaint("[]"), HasSubstr("; this is "));
   EXPECT_THAT(complaint(R"({"dump_mode": 0, "path": "/d", "net_name": "n"})"),
               HasSubstr("; \"dump_mode\" belongs in common_dump_settings"));
   EXPECT_THAT(complaint(R"({"dump_mode": "all", "dump_path": "/d", "dump_list": []})"),
               HasSubstr("; \"dump_list\" belongs in the object dump"));
+}
+
+// aclInit() takes them and dumps nothing.
+TEST_F(LoadPlan, WithoutASectionOfADump) {
+  for (const char* text : {"{}", R"({"profiler": {"switch": "off"}})", R"({"max_opqueue_num": "100"})"})
+    for (const char* name : {"", "acl"}) {
+      const auto plan = load_plan(write("acl.json", text), name, make_options(false));
+      ASSERT_TRUE(plan) << plan.error().message();
+      EXPECT_EQ(plan->dialect, "acl");
+      EXPECT_TRUE(plan->is_empty) << text;
+    }
 }
 
 TEST_F(LoadPlan, StrictLooksAtTheSuffixBehindSymbolicLinks) {

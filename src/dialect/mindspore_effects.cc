@@ -33,7 +33,9 @@ void MindsporeCompiler::adjust_for_debug_mode() {
 // Of an operator that fails, there are only inputs; it is never known beforehand which one it will be.
 void MindsporeCompiler::adjust_for_exception() {
   if (plan_.debug != DebugMode::exception) return;
-  if (strict_ && !on_ascend()) {
+  // On CPU and GPU the original dumps the parameters as ever, and says that it does not support the rest.
+  plan_.parameters = !on_ascend() && plan_.sides != Sides::inputs;
+  if (strict_ && !on_ascend() && !plan_.parameters) {
     dump_nothing(common_.pointer("op_debug_mode"), "op_debug_mode 4 is only supported on Ascend");
     return;
   }
@@ -49,7 +51,7 @@ void MindsporeCompiler::adjust_for_exception() {
     warn(common_, "saved_data", "saved_data is read as \"tensor\", because op_debug_mode is 4");
     plan_.content = Content::tensor;
   }
-  if (plan_.sides == Sides::outputs && strict_) {
+  if (plan_.sides == Sides::outputs && strict_ && !plan_.parameters) {
     dump_nothing(common_.pointer("input_output"), "an operator that fails has no outputs");
     return;
   }
@@ -125,7 +127,7 @@ void MindsporeCompiler::settle_host() {
     plan_.debug = DebugMode::none;
   }
   // Parameters count as outputs.
-  plan_.parameters = plan_.sides != Sides::inputs && plan_.debug == DebugMode::none;
+  plan_.parameters |= plan_.sides != Sides::inputs && plan_.debug == DebugMode::none;
   plan_.input_parameters = mode_ == Mode::cpu;
 }
 

@@ -171,8 +171,17 @@ TEST(MindsporeDebug, OnCpu) {
   EXPECT_EQ(must_compile(overflow, make_options(true, Mode::cpu)).debug, DebugMode::none);
   EXPECT_EQ(must_compile(overflow, make_options(false, Mode::cpu)).debug, DebugMode::overflow);
   const Config exception = Config().set("op_debug_mode", "4");
-  EXPECT_EQ(must_compile(exception, make_options(true, Mode::cpu)).steps.format(), "none");
-  EXPECT_EQ(must_compile(exception, make_options(false, Mode::cpu)).debug, DebugMode::exception);
+  for (const bool strict : {true, false})
+    for (const Mode mode : {Mode::cpu, Mode::gpu}) {
+      const DumpPlan plan = must_compile(exception, make_options(strict, mode));
+      EXPECT_EQ(plan.debug, DebugMode::exception);
+      EXPECT_TRUE(plan.parameters) << "as MindSpore";
+      EXPECT_EQ(plan.input_parameters, mode == Mode::cpu);
+      EXPECT_TRUE(plan.steps.is_all());
+    }
+  EXPECT_FALSE(must_compile(exception, make_options(true)).parameters);
+  const Config inputs = Config().set("op_debug_mode", "4").set("input_output", "1");
+  EXPECT_EQ(must_compile(inputs, make_options(true, Mode::cpu)).steps.format(), "none");
 }
 
 TEST(MindsporeStatistics, DeviceDropsWhatOnlyTheHostHas) {

@@ -3,6 +3,9 @@
 // Operators outside models are selected all or not at all. Without rules, all operators of all models
 // are selected.
 //
+// A rule may name operators of PyTorch as the graph engine would: "Add" is the first operator of a model that
+// is called so there, "Add_1" the second.
+//
 // The rule of a model: if rules without a model exist, the last of them applies to all models. Otherwise the
 // rule with the name of the model's file applies, or else the rule with the name inside the model. Of several
 // rules for one model, the last one selects the operators, and the exclusions of all of them apply.
@@ -94,11 +97,13 @@ class ModelSelector {
   const ModelRule* rule_of(std::int64_t graph_id) const;
   bool in_range(const ModelRule& rule, const model::Operator& op);
   bool names_operator(const ModelRule& rule, const model::Operator& op);
+  bool numbers_operator(const ModelRule& rule, const model::Operator& op);
 
   std::vector<ModelRule> rules_;
   bool all_models_ = false, no_models_ = false, single_operators_ = true;
   std::map<std::int64_t, ModelNames> models_;
   std::map<std::pair<std::int64_t, const OperatorRange*>, bool> open_ranges_;
+  std::map<std::pair<std::int64_t, std::string>, std::uint32_t> engine_counts_;  // by model and type
   std::set<std::string, std::less<>> hits_;  // names in the rules that were found
 };
 

@@ -65,6 +65,41 @@ TEST(ModelSelector, NamesAreThoseOfFilesToo) {
   }
 }
 
+// TorchAir's dump_layer = "Add Add_1" has names of the graph engine: a type, and its number in the graph.
+TEST(ModelSelector, NamesOfTheGraphEngine) {
+  ModelSelector selector;
+  selector.add({.model = "", .lists_operators = true, .operators = {"Add_1", "MatMulV2", "Add_7", "Softmx"}});
+  const std::pair<const char*, const char*> program[] = {
+      {"mm", "Default/mm-op0"},           {"add", "Default/add-op0"}, {"relu", "Default/relu-op0"},
+      {"add_", "Default/block/add_-op0"}, {"add", "Default/add-op1"}, {"_softmax", "Default/_softmax-op0"}};
+  for (const std::int64_t graph : {1, 2}) {
+    std::vector<std::string> wanted;
+    for (const auto& [type, name] : program)
+      if (selector.choose(make_operator(name, graph, type)).wanted) wanted.emplace_back(name);
+    EXPECT_THAT(wanted, ElementsAre("Default/mm-op0", "Default/block/add_-op0")) << graph;
+  }
+  EXPECT_FALSE(
+      selector.choose(make_operator("Add_1x", 1, "Add")).wanted);  // not PyTorch's: it has its own names
+  std::vector<std::string_view> names;
+  for (const auto& [type, name] : program) names.emplace_back(name);
+  EXPECT_THAT(selector.describe_unmatched(names),
+              ElementsAre("no operator is the layer 'Add_7' of dump_list; nearest: Default/add-op0, "
+                          "Default/block/add_-op0 or Default/add-op1",
+                          "no operator is the layer 'Softmx' of dump_list; nearest: Default/_softmax-op0"));
+}
+
+TEST(ModelSelector, OperatorsOfAFunctionWithAndWithoutItsCall) {
+  for (const auto& [text, name] :
+       {std::pair("StatefulPartitionedCall/net/dense/BiasAdd", "net/dense/BiasAdd"),
+        std::pair("net/dense/BiasAdd", "StatefulPartitionedCall/net/dense/BiasAdd"),
+        std::pair("StatefulPartitionedCall_net_dense_BiasAdd", "net/dense/BiasAdd")}) {
+    ModelSelector selector;
+    selector.add({.model = "", .lists_operators = true, .operators = {text}});
+    EXPECT_TRUE(selector.choose(make_operator(name)).wanted) << text;
+    EXPECT_TRUE(selector.describe_unmatched({}).empty()) << text;
+  }
+}
+
 TEST(ModelSelector, OriginalNamesCount) {
   ModelSelector selector;
   selector.add({.model = "", .lists_operators = true, .operators = {"relu1", "gone"}});
@@ -120,9 +155,10 @@ TEST(ModelSelector, AModelThatWasNotThere) {
   ModelSelector selector;
   selector.add({.model = "resnet50"});
   selector.define_model(1, {"torch_jit", "resnet_50"});
+  selector.define_model(2, {"resnet_50", "resnet_50"});
   EXPECT_FALSE(selector.choose(make_operator("a")).wanted);
   EXPECT_THAT(selector.describe_unmatched({}),
-              ElementsAre(HasSubstr("there was no model 'resnet50' of dump_list; nearest: resnet_50")));
+              ElementsAre("there was no model 'resnet50' of dump_list; nearest: resnet_50"));
 }
 
 }  // namespace

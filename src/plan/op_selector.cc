@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "model/operator.h"
 #include "plan/nearest.h"
 #include "plan/type_names.h"
 
@@ -212,6 +213,18 @@ void describe_unmatched_filters(const OpSelector& selector, std::span<const std:
     sentences.push_back("no operator matched " + all + " together");
 }
 
+// Whether a name or type has what only a regular expression has.
+bool looks_like_regex(std::string_view text) {
+  return text.find_first_of("*+?^$|()[]{}\\") != std::string_view::npos;
+}
+
+std::string hint_of(const OpSelector::Rule& rule, std::span<const std::string_view> names,
+                    std::span<const std::string_view> types) {
+  if (rule.kind != RuleKind::type && rule.kind != RuleKind::name) return "";
+  if (looks_like_regex(rule.text)) return "; a regular expression is written name-regex(" + rule.text + ")";
+  return nearest(rule.text, rule.kind == RuleKind::type ? types : names);
+}
+
 }  // namespace
 
 std::vector<std::string> describe_unmatched(const OpSelector& selector,
@@ -222,10 +235,8 @@ std::vector<std::string> describe_unmatched(const OpSelector& selector,
   std::vector<std::string> sentences;
   for (const OpSelector::SelectorRule& rule : selector.rules()) {
     if (rule.matches > 0) continue;
-    const std::string hint = rule.kind == RuleKind::type   ? nearest(rule.text, type_list)
-                             : rule.kind == RuleKind::name ? nearest(rule.text, names)
-                                                           : "";
-    sentences.push_back("no operator matched '" + rule.text + "' of the kernels list" + hint);
+    sentences.push_back("no operator matched '" + rule.text + "' of the kernels list" +
+                        hint_of(rule, names, type_list));
   }
   if (!selector.filters().empty()) describe_unmatched_filters(selector, names, type_list, sentences);
   return sentences;

@@ -190,6 +190,18 @@ TEST(DescribeUnmatched, NamesTheFilterThatFoundNothing) {
               ElementsAre("no operator matched ops 'softmax' and module 'layers' together"));
 }
 
+TEST(OpSelector, ARegexThatIsWrittenAsATypeIsExplained) {
+  OpSelector selector;
+  ASSERT_TRUE(selector.add(RuleKind::type, ".+Add.*"));
+  ASSERT_TRUE(selector.add(RuleKind::type, "Ad"));
+  const std::vector<std::string_view> names{"Default/mul-op0"};
+  EXPECT_THAT(describe_unmatched(selector, names),
+              testing::ElementsAre(
+                  "no operator matched '.+Add.*' of the kernels list; a regular expression is written "
+                  "name-regex(.+Add.*)",
+                  "no operator matched 'Ad' of the kernels list"));
+}
+
 TEST(OpSelector, RegexHitsAreTold) {
   OpSelector selector;
   ASSERT_TRUE(selector.add(RuleKind::type, "relu"));

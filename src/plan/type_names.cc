@@ -136,4 +136,14 @@ bool is_type(std::string_view torch_type, std::string_view text) {
   return mindspore_calls(type, lower);
 }
 
+bool is_engine_type(std::string_view torch_type, std::string_view text) {
+  if (is_type(torch_type, text)) return true;
+  std::string_view bare = text;
+  while (bare.size() > 1 && bare.back() >= '0' && bare.back() <= '9') bare.remove_suffix(1);
+  if (bare.size() != text.size() && bare.ends_with('V'))
+    return is_engine_type(torch_type, bare.substr(0, bare.size() - 1));
+  return text.size() > 1 && text.ends_with('D') &&
+         is_type(torch_type, text.substr(0, text.size() - 1));  // "ConcatD"
+}
+
 }  // namespace opdump::plan

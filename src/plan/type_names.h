@@ -14,4 +14,8 @@ bool mindspore_calls(std::string_view torch_type, std::string_view text);
 // enough.
 bool is_type(std::string_view torch_type, std::string_view text);
 
+// True if CANN's graph engine calls operators of the type so: "Relu" and "MatMulV2" of "relu" and "mm". It
+// has the types that is_type() knows, with marks of versions.
+bool is_engine_type(std::string_view torch_type, std::string_view text);
+
 }  // namespace opdump::plan

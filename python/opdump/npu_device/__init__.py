@@ -19,12 +19,18 @@ import sys
 from typing import Any
 
 from opdump import _on_import
-from opdump.npu_device import _ge, compat
+from opdump.npu_device import _ge, compat, distribute, train
 from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NpuOptimizer, NPURunConfig, to_options
+from opdump.npu_device._no_effect import constant, same, scope
 from opdump.npu_device._options import GlobalOptions
 
 __all__ = ["global_options", "open", "DumpConfig", "NPURunConfig", "NpuOptimizer", "InternalError", "FatalError", "NpuDevice",
-           "compat"]
+           "compat", "distribute", "train", "set_npu_loop_size", "npu_run_context", "never_nested_function", "npu_compat_function",
+           "set_device_sat_mode", "global_npu_ctx"]
+
+set_npu_loop_size, set_device_sat_mode = constant("set_npu_loop_size", None), constant("set_device_sat_mode", None)
+npu_run_context, global_npu_ctx = scope("npu_run_context"), constant("global_npu_ctx", None)
+never_nested_function, npu_compat_function = same("never_nested_function"), same("npu_compat_function")
 
 MODEL_NAME = "ge_default_1"  # of all that is recorded: how the original names its first graph, without the time
 

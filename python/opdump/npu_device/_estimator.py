@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opdump import _steps
-from opdump.npu_device import _ge
+from opdump.npu_device import _ge, _no_effect
 
 
 class InternalError(RuntimeError):
@@ -31,13 +31,29 @@ class DumpConfig:
 
 
 class NPURunConfig:
-    """The configuration of an estimator. Options unrelated to dumps are stored and have no effect."""
+    """The configuration of an estimator. Of the options unrelated to dumps those that TensorFlow's RunConfig knows go there,
+    the others have no effect."""
+
+    _OF_TENSORFLOW = ("model_dir", "tf_random_seed", "save_summary_steps", "save_checkpoints_steps", "save_checkpoints_secs",
+                      "session_config", "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "log_step_count_steps")
 
     def __init__(self, *unused: Any, dump_config: DumpConfig | None = None, enable_exception_dump: int | None = None,
                  quant_dumpable: str | None = None, **others: Any) -> None:
         if dump_config is not None and not isinstance(dump_config, DumpConfig):
             raise ValueError("`dump_config` must be provided with type `DumpConfig`")
         self._dump_config, self._enable_exception_dump, self._quant_dumpable = dump_config, enable_exception_dump, quant_dumpable
+        self._run_options = {name: others.pop(name) for name in self._OF_TENSORFLOW if name in others}
+        if "auto_tune_mode" in others:
+            _no_effect.tell("auto_tune_mode")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._OF_TENSORFLOW:
+            return self._run_options.get(name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}", name=name, obj=self)
+
+    def as_run_config(self, run_config: Callable[..., Any]) -> Any:
+        """TensorFlow's RunConfig with the options that it knows."""
+        return run_config(**{name: value for name, value in self._run_options.items() if value is not None})
 
     def as_parameters(self) -> dict[str, Any]:
         found: dict[str, Any] = {"enable_exception_dump": self._enable_exception_dump, "quant_dumpable": self._quant_dumpable}
@@ -68,6 +84,8 @@ class NpuOptimizer:
 
     def as_parameters(self) -> dict[str, Any]:
         found = {}
+        if "auto_tune_mode" in self.parameter_map:
+            _no_effect.tell("auto_tune_mode")
         for name, attribute in self.parameter_map.items():
             value = next((v for v in (attribute.b, attribute.i, attribute.s) if v is not None), None)
             if value is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from opdump.npu_device import _ge
+from opdump.npu_device import _ge, _no_effect
 
 
 class Option:
@@ -86,11 +86,12 @@ class GlobalOptions(Section):
                "op_compiler_cache_max_size", "debug_dir", "variable_memory_max_size", "graph_memory_max_size", "deterministic",
                "hcom_parallel", "jit_compile", "stream_max_parallel_num", "is_tailing_optimization", "enable_small_channel",
                "graph_exec_timeout", "hccl_timeout", "op_wait_timeout", "op_execute_timeout", "customize_dtypes",
-               "profiling_config", "aoe_config", "experimental")
+               "profiling_config", "aoe_config", "experimental", "op_precision_mode", "enable_scope_fusion_passes", "soc_config",
+               "work_path", "device_type", "hccl_algorithm", "static_memory_policy", "input_fusion_size", "oo_level")
 
     def __init__(self) -> None:
         super().__init__(dump_config=_DumpConfig(), enable_exception_dump=Option(2, [0, 1, 2]), quant_dumpable=Option(None),
-                         **{name: _Unused() for name in self._UNUSED})
+                         auto_tune_mode=_Retired(), **{name: _Unused() for name in self._UNUSED})
 
     def as_dict(self) -> dict[str, str]:
         """The options that are set, by the graph engine's names."""
@@ -111,3 +112,16 @@ class _Unused(Option):
         if name.startswith("__"):
             raise AttributeError(name)
         return self.__dict__.setdefault(name, _Unused())
+
+
+class _Retired(_Unused):
+    """An option of old programs that nothing listens to any more."""
+
+    @property
+    def value(self) -> str | None:
+        return super().value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        _no_effect.tell("auto_tune_mode")
+        self._value, self.is_set = value, True

@@ -52,6 +52,8 @@ coarser dtype of the two decides: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5, float
 float64 1e-7/1e-7 (rtol/atol, this atol times the root mean square of the golden tensor), integers
 and bool exactly. NaN equals NaN.
 
+--op, --module, --type, --step, --rank and --phase choose rows: the answer is that of the whole dumps.
+
 Exit status: 0 no difference, 1 a difference, 2 wrong use, 3 incomplete or nothing compared.
 
 Examples:
@@ -227,6 +229,8 @@ class Reporter {
         terminal::print(line);
       });
       if (has_table) terminal::print("\n");
+      if (const std::string chosen = describe_filter(arguments_.filter); !chosen.empty())
+        terminal::print("rows: only those of " + chosen + "; what follows is about all operators\n");
       terminal::print(report::format_summary(comparison, style_));
       if (arguments_.options.explain) terminal::print("\n" + format_trace(comparison));
     }

@@ -24,6 +24,7 @@
 #include "cli/arguments.h"
 #include "cli/python_package.h"
 #include "cli/record/golden_data.h"
+#include "cli/record/mindspore_run.h"
 #include "cli/record/run_config.h"
 #include "cli/record/run_models.h"
 #include "cli/verb.h"
@@ -62,7 +63,8 @@ Result<> check_compat(const RunArguments& arguments) {
   return ok();
 }
 
-// The recording writes to a file: + when it starts, - when it ends, ! when it could not start. A second one
+// The recording writes to a file: + when it starts, - when it ends, ! when it could not start; m when the
+// program imports MindSpore, which records itself. A second one
 // has the messages of processes with another stderr than ours, which the program may read.
 class RunReport {
  public:
@@ -180,6 +182,7 @@ void print_report(const RunReport& report, bool has_config) {
   if (report.path().empty()) return;  // nothing is known
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
   if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
+  if (started == 0 && report.count('m') > 0) return;
   if (started == 0)
     terminal::print_error(std::string("nothing was dumped: the program did not ") +
                           (has_config ? "import torch or TensorFlow" : "request a dump") +
@@ -242,10 +245,11 @@ Result<int> run_run(std::span<const char* const> args) {
   OPDUMP_CHECK_OK(check_compat(arguments));
   OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
   // With --compat the program may have its own configuration.
-  OPDUMP_TRY(const RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
+  OPDUMP_TRY(RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
   RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config.path, report));
   OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
+  OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
 
   struct sigaction forward {};
   forward.sa_sigaction = forward_signal;
@@ -269,6 +273,9 @@ Result<int> run_run(std::span<const char* const> args) {
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
   else
     print_report(report, !config.path.empty());
+  if (report.count('m') > 0)
+    if (auto finished = MindsporeRun::finish(config.plan); !finished)
+      terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
   report.remove();
   OPDUMP_TRY(const int converted, golden.finish());
   return status == 0 ? converted : pass_on(status);

@@ -33,11 +33,13 @@ Result<dump::FolderPart> part_of_process(const fs::path& root) {
   return dump::FolderPart{root, rank, device.value_or(0)};
 }
 
-Result<dump::Existing> choose_existing(const RecordingArguments& arguments) {
+// CANN has a directory of another time for each run, so that none meets the dump of another one.
+Result<dump::Existing> choose_existing(const plan::DumpPlan& plan, const RecordingArguments& arguments) {
   if (arguments.force) return dump::Existing::replace;
   if (arguments.append) return dump::Existing::append;
   const auto text = dialect::process_environment("OPDUMP_EXISTING");
-  if (!text || text->empty()) return dump::Existing::refuse;
+  const bool has_times = plan.scheme == plan::SchemeKind::acl_tree && arguments.request.output.empty();
+  if (!text || text->empty()) return has_times ? dump::Existing::append : dump::Existing::refuse;
   if (const auto existing = dump::parse_existing(*text)) return *existing;
   return Error(Code::usage,
                "OPDUMP_EXISTING is '" + *text + R"('; expected "refuse", "replace" or "append")");
@@ -92,10 +94,10 @@ Result<RunConfig> make_config(const RecordingArguments& arguments, const dialect
 }
 
 Result<> prepare_folder(const plan::DumpPlan& plan, const RecordingArguments& arguments) {
-  OPDUMP_TRY(dump::Existing existing, choose_existing(arguments));
+  OPDUMP_TRY(const dump::Existing existing, choose_existing(plan, arguments));
   ::setenv("OPDUMP_RUN_ID", dump::make_run_id().c_str(), 1);
-  if (arguments.force || arguments.append)
-    ::setenv("OPDUMP_EXISTING", arguments.force ? "replace" : "append", 1);
+  if (existing != dump::Existing::refuse)
+    ::setenv("OPDUMP_EXISTING", existing == dump::Existing::replace ? "replace" : "append", 1);
   OPDUMP_TRY(const dump::FolderPart part, part_of_process(plan.root));
   if (plan.is_empty || existing == dump::Existing::append) return ok();
   if (existing == dump::Existing::replace) return dump::replace_dump(part);

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "dump/operator_log.h"
+#include "dump/read/dump_filter.h"
 #include "dump/read/operator_run.h"
 #include "dump/read/problems.h"
 #include "dump/read/runs.h"
@@ -50,13 +51,15 @@ class DumpSet {
   DumpSet(DumpSet&&) noexcept = default;
   DumpSet& operator=(DumpSet&&) noexcept = default;
 
-  // By rank, step, graph, then in order of execution.
+  // By rank and step, then in order of execution: the graphs of a step as they ran.
   const Runs& runs() const { return runs_; }
   // By rank, graph, step and file name.
   const std::vector<Overflow>& overflows() const { return overflows_; }
   const std::vector<Problem>& problems() const { return problems_.list(); }
   // How each rank's recording ended; absent for dumps of other tools.
   const std::map<std::uint32_t, RecordingStatus>& statuses() const { return statuses_; }
+  // What was not to be recorded.
+  const DumpFilter& filter() const { return filter_; }
   const std::filesystem::path& path() const { return path_; }
   // rank_N of the ranks in the dump, also of the one above it.
   const std::map<std::uint32_t, std::filesystem::path>& rank_directories() const { return rank_directories_; }
@@ -68,6 +71,7 @@ class DumpSet {
   Runs runs_;
   std::vector<Overflow> overflows_;
   Problems problems_;
+  DumpFilter filter_;
   std::map<std::uint32_t, RecordingStatus> statuses_;
   std::map<std::uint32_t, std::filesystem::path> rank_directories_;
 };

@@ -38,6 +38,7 @@ Result<DumpSet> DumpSetReader::read(const fs::path& path, const LogSink& log) {
   reader.check_run_ids();
   reader.name_models();
   reader.set_.runs_.sort();
+  reader.set_.filter_ = find_filter(reader.set_.runs_, path, reader.set_.rank_directories_, reader.absent_);
   std::ranges::sort(reader.set_.overflows_, {}, [](const Overflow& overflow) {
     return std::tuple(overflow.rank, overflow.graph_id, overflow.step, overflow.file.native(), overflow.task,
                       overflow.stream, overflow.status);
@@ -199,8 +200,11 @@ Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory)
   LogIndex log(set_.runs_);
   const auto damaged = log.read(directory);
   if (!damaged) {
-    if (damaged.error().code() == Code::not_found)
-      return name_by_graphs(set_.runs_, rank, directory, set_.problems_);
+    if (damaged.error().code() == Code::not_found) {
+      OPDUMP_TRY(const std::uint64_t absent, name_by_graphs(set_.runs_, rank, directory, set_.problems_));
+      absent_ += absent;
+      return ok();
+    }
     set_.problems_.push_back({directory / kOperatorLogName, damaged.error().message()});
     return ok();
   }

@@ -1,5 +1,6 @@
 #include "dump/read/dump_set.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,6 +150,88 @@ TEST_F(DumpSetTest, TakesNamesFromGraphs) {
   EXPECT_EQ(format_source(*set.runs()[0].op), "train.py:9");
   EXPECT_EQ(set.runs()[1].op->phase, model::Phase::backward);
   EXPECT_EQ(set.runs()[2].op, nullptr);
+}
+
+// MindSpore numbers operators of files and of graphs on their own, here in another order, too: what tells
+// them apart is when they ran and how many elements they have.
+TEST_F(DumpSetTest, OperatorsOfAGraphAreThoseThatRanThen) {
+  const std::string scope = "Gradients_Default_Grad_MatMul_MatMul-op",
+                    end = ".output.0.DefaultFormat.Float32.npy";
+  write_files(step_, {"MatMul." + scope + "4.0.0.1700000000000001" + end,
+                      "MatMul." + scope + "3.0.0.1700000000000002" + end,
+                      "AddN.Default_AddN-op0.0.0.1700000000000003" + end,
+                      "AddN.Default_AddN-op1.0.0.1700000000000004" + end});
+  const auto node = [](int i, const std::string& type, const std::string& shape, const std::string& name,
+                       int line) {
+    return "  %" + std::to_string(i) + "(CNode_" + std::to_string(i) + ") = PrimFunc_" + type +
+           "(%para1_x)\n      : (<Tensor[Float32], (2)>) -> (<Tensor[Float32], (" + shape +
+           ")>)\n      # Fullname with scope: (" + name +
+           ")\n      # In file train.py:" + std::to_string(line) + ", 15~31/        return f(x)/\n";
+  };
+  const std::string matmul = "Gradients/Default/Grad_MatMul/MatMul-op";
+  write_text(root_ / "rank_2/graphs/ms_output_trace_code_graph_5.ir",
+             "# IR entry: @kernel_graph5\n\nsubgraph @kernel_graph5(%para1_x) {\n" +
+                 node(0, "AddN", "3", "Default/AddN-op8", 8) + node(1, "AddN", "3", "Default/AddN-op7", 7) +
+                 node(2, "MatMul", "3", matmul + "3", 3) + node(3, "MatMul", "3", matmul + "2", 2) + "}\n");
+  write_text(root_ / "rank_2/execution_order/ms_execution_order_graph_5.csv",
+             "NodeExecutionOrder-FullNameWithScope\n" + matmul + "2\n" + matmul +
+                 "3\nDefault/AddN-op7\nDefault/AddN-op8\n");
+  const DumpSet set = read(root_);
+  std::vector<std::string> lines;
+  for (const OperatorRun& run : set.runs())
+    lines.push_back(run.op ? run.op->name + " " + format_source(*run.op) : run.name);
+  EXPECT_THAT(lines, testing::ElementsAre(matmul + "4 train.py:2", matmul + "3 train.py:3",
+                                          "Default/AddN-op0 train.py:7", "Default/AddN-op1 train.py:8"));
+  EXPECT_FALSE(set.filter().leaves_out());
+}
+
+TEST_F(DumpSetTest, FilesOfOldReleasesAreNamedByTheLastElement) {
+  write_files(step_, {"Conv2D.Conv2D-op12.0.0.1623124369613540.output.0.DefaultFormat.npy"});
+  write_text(root_ / "rank_2/graphs/ms_output_trace_code_graph_5.ir",
+             "subgraph @kernel_graph_5() {\n"
+             "  %0([CNode]449) = Conv2D(%para1_x)\n"
+             "      : (<Tensor[Float32]x[const vector][3]>) -> (<Tensor[Float32]x[const vector][3]>)\n"
+             "      : (<Float32xNCHW[const vector][3]>) -> (<Float32xNCHW[const vector][3]>)\n"
+             "      : (Default/network-WithLossCell/conv3-Conv2d/Conv2D-op12)\n"
+             "      # In file alexnet.py(58)/        x = self.conv3(x)/\n}\n");
+  const DumpSet set = read(root_);
+  ASSERT_EQ(set.runs().size(), 1u);
+  ASSERT_NE(set.runs()[0].op, nullptr);
+  EXPECT_EQ(set.runs()[0].op->name, "Default/network-WithLossCell/conv3-Conv2d/Conv2D-op12");
+  EXPECT_EQ(format_source(*set.runs()[0].op), "alexnet.py:58");
+}
+
+// A filtered dump says so in its configuration, or by what its graphs executed and it does not have.
+TEST_F(DumpSetTest, KnowsWhatItWasAskedToLeaveOut) {
+  write_files(step_, {"Add.Default_Add-op0.0.0.1700000000000001.output.0.DefaultFormat.Float32.npy"});
+  EXPECT_FALSE(read(root_).filter().leaves_out());
+  write_text(root_ / "rank_2/graphs/ms_output_trace_code_graph_5.ir",
+             "# IR entry: @kernel_graph5\n\nsubgraph @kernel_graph5(%para1_x) {\n}\n");
+  write_text(root_ / "rank_2/execution_order/ms_execution_order_graph_5.csv",
+             "NodeExecutionOrder-FullNameWithScope\nDefault/Add-op0\nDefault/Mul-op0\n");
+  EXPECT_EQ(read(root_).filter().operators, "1 operator of the graphs absent");
+  write_text(root_ / "rank_2/.dump_metadata/data_dump.json",
+             R"({"common_dump_settings": {"dump_mode": 1, "kernels": ["Add"], "input_output": 2}})");
+  const DumpFilter filter = read(root_).filter();
+  EXPECT_EQ(filter.operators, R"(kernels ["Add"])");
+  EXPECT_TRUE(filter.outputs && !filter.inputs);
+  EXPECT_EQ(filter.source.filename(), "data_dump.json");
+}
+
+TEST(DumpFilter, OfConfigurations) {
+  const auto operators = [](std::string_view common, std::string_view own = "{}") {
+    const auto filter = decode_filter("{\"common_dump_settings\": " + std::string(common) +
+                                      ", \"opdump_settings\": " + std::string(own) + "}");
+    return filter ? filter->operators : filter.error().message();
+  };
+  EXPECT_EQ(operators(R"({"dump_mode": 0, "kernels": ["Conv2D"]})"), "");
+  EXPECT_EQ(operators(R"({"dump_mode": 1, "kernels": [""]})"), "");
+  EXPECT_EQ(operators(R"({"dump_mode": 2})"), "set_dump()");
+  EXPECT_EQ(operators(R"({"op_debug_mode": 3})"), "op_debug_mode 3");
+  EXPECT_EQ(operators("{}", R"({"ops": "conv|addmm", "module": "layers.3"})"),
+            "ops conv|addmm, module layers.3");
+  EXPECT_FALSE(decode_filter("[1]"));
+  EXPECT_FALSE(decode_filter(R"({"common_dump_settings": {"input_output": 1}})")->outputs);
 }
 
 // The log says which operator it was; a name that two operators could have is left as it is.

@@ -31,17 +31,31 @@ Result<> walk(const fs::path& top, const Visit& visit) {
   return ok();
 }
 
-// Spelt as the file, or as dumps spell it.
+// Spelt as the file, or as dumps spell it; of a function of TensorFlow with or without its call.
 bool is_name(std::string_view name, std::string_view wanted) {
+  constexpr std::string_view kCall = "StatefulPartitionedCall";
+  const auto without_call = [&](std::string_view text) {
+    return text.starts_with(kCall) && text.size() > kCall.size() + 1 ? text.substr(kCall.size() + 1) : text;
+  };
+  name = without_call(name);
+  wanted = without_call(wanted);
   return name == wanted || model::sanitise_name(std::string(name)) == wanted;
 }
 
+// An operator that was fused stands among the names of what it was made of, or only at the output that was
+// its.
 bool made_of(const format::ProtoMessage& op, std::string_view wanted) {
   const format::ProtoMessage* names = format::find_ge_attribute(op, "_datadump_original_op_names");
   const format::ProtoField* list = names ? format::find_last(*names, "list") : nullptr;
-  return list && std::ranges::any_of(list->fields, [&](const format::ProtoField& item) {
-           return item.name == "s" && is_name(item.value, wanted);
-         });
+  const auto is_wanted = [&](const format::ProtoField& item) {
+    return item.name == "s" && is_name(item.value, wanted);
+  };
+  if (list && std::ranges::any_of(list->fields, is_wanted)) return true;
+  return std::ranges::any_of(op, [&](const format::ProtoField& field) {
+    if (field.name != "output_desc") return false;
+    const format::ProtoMessage* origin = format::find_ge_attribute(field.fields, "_datadump_origin_name");
+    return origin && std::ranges::any_of(*origin, is_wanted);
+  });
 }
 
 void look_at(const format::ProtoMessage& op, std::string_view wanted, GeGraphCandidate& candidate) {

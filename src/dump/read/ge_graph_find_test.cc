@@ -76,6 +76,15 @@ TEST_F(GeGraphFindTest, TheOneThatHoldsAnOperator) {
       "{ list { s: 'net/relu' val_type: VT_LIST_STRING } } } } }",
       0600));
   EXPECT_EQ(chosen("net/relu"), "ge_proto_00000003_Build.txt") << "an operator that it was made of";
+  ASSERT_TRUE(write_file_atomic(
+      directory_.path() / "ge_proto_00000004_Build.txt",
+      "graph { name: 'ge_4' op { name: 'conv3add' output_desc { attr { key: '_datadump_origin_name' value "
+      "{ s: 'net/add' } } } } op { name: 'StatefulPartitionedCall/net/dense/BiasAdd' } }",
+      0600));
+  EXPECT_EQ(chosen("net/add"), "ge_proto_00000004_Build.txt") << "whose output it has";
+  for (const char* name :
+       {"net/dense/BiasAdd", "StatefulPartitionedCall/net/dense/BiasAdd", "net_dense_BiasAdd"})
+    EXPECT_EQ(chosen(name), "ge_proto_00000004_Build.txt") << name;
 }
 
 TEST_F(GeGraphFindTest, GraphsWithoutIterators) {

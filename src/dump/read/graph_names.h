@@ -12,8 +12,9 @@
 namespace opdump::dump {
 
 // Sets which operator each execution of `rank` is, as far as the graphs of its directory say: in the graph of
-// the execution, else in the only one that has the name. Graphs that cannot be read are problems. Errors: io.
-Result<> name_by_graphs(Runs& runs, std::uint32_t rank, const std::filesystem::path& rank_directory,
-                        Problems& problems);
+// the execution (dump/read/graph_nodes.h), else in the only one that has the name. Graphs that cannot be read
+// are problems. Returns how many operators the graphs executed of which the dump has nothing. Errors: io.
+Result<std::uint64_t> name_by_graphs(Runs& runs, std::uint32_t rank,
+                                     const std::filesystem::path& rank_directory, Problems& problems);
 
 }  // namespace opdump::dump

@@ -93,6 +93,11 @@ class Runs {
   // How many it has at most: the log may know some of them, too.
   std::uint64_t slot_count(std::size_t index) const;
   const Section& section_of(std::size_t index) const { return section(executions_[index].section); }
+  // When the first of its tensors was written, in microseconds; nothing if the dump does not say.
+  std::optional<std::uint64_t> time_of(std::size_t index) const {
+    const std::uint64_t time = executions_[index].time;
+    return time == kNoTime ? std::nullopt : std::optional(time);
+  }
   Iterator begin() const { return {this, 0}; }
   Iterator end() const { return {this, size()}; }
 
@@ -148,13 +153,14 @@ class Runs {
   void add_call(std::uint32_t number, const LoggedForm& call);
   void add_layout(std::uint32_t number, const LoggedLayout& layout);
   void add_wiring(std::uint32_t number, const LoggedWiring& logged);
-  // By rank, step and graph; then by time; operators of one microsecond, and those without data, as the log
-  // has them. To be called once, when all is known.
+  // By rank and step; then by time, whatever the graph; operators of one microsecond, and those without data,
+  // as the log has them; without time and log by graph. To be called once, when all is known.
   void sort();
 
  private:
   friend class RunSlots;
   static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::uint64_t kNoTime = UINT64_MAX;
   struct Execution {
     std::uint64_t time = 0;  // the first of its slots
     std::uint64_t task = 0;

@@ -123,7 +123,42 @@ TEST(Runs, AreInOrderOfStepsAndTime) {
   runs.sort();
   std::vector<std::string> names;
   for (const OperatorRun& run : runs) names.push_back(run.name);
-  EXPECT_THAT(names, ElementsAre("a", "b", "c", "d", "e"));
+  EXPECT_THAT(names, ElementsAre("d", "a", "b", "c", "e"));
+}
+
+// A loop of MindSpore: graph 7 is its body, graph 3 its condition; weights are written when the step is over.
+TEST(Runs, GraphsOfAStepAreInTheOrderInWhichTheyRan) {
+  Runs runs;
+  const std::uint32_t first = runs.add_section({0, 0, 0}), condition = runs.add_section({0, 3, 0}),
+                      body = runs.add_section({0, 7, 0}), next = runs.add_section({0, 0, 1});
+  add_run(runs, body, make_run("add", 30));
+  add_run(runs, body, make_run("add", 50));
+  add_run(runs, condition, make_run("less", 20));
+  add_run(runs, condition, make_run("less", 40));
+  add_run(runs, first, make_run("weight", 90));
+  add_run(runs, first, make_run("matmul", 10));
+  add_run(runs, next, make_run("matmul", 5));
+  runs.sort();
+  std::vector<std::string> names;
+  for (const OperatorRun& run : runs) names.push_back(run.name + "/" + std::to_string(run.graph_id));
+  EXPECT_THAT(names, ElementsAre("matmul/0", "less/3", "add/7", "less/3", "add/7", "weight/0", "matmul/0"));
+}
+
+TEST(Runs, WithoutTimeGraphsAreAsInTheLog) {
+  Runs runs;
+  const std::uint32_t zero = runs.add_section({0, 0, 0}), one = runs.add_section({0, 1, 0});
+  add_run(runs, zero, make_run("second"));
+  add_run(runs, one, make_run("first"));
+  runs.sort();
+  EXPECT_EQ(runs[0].name, "second");  // nothing says otherwise
+  const std::uint32_t first =
+      runs.add_operator(model::Operator{.type = {}, .name = "first", .source_file = {}});
+  const std::uint32_t second =
+      runs.add_operator(model::Operator{.type = {}, .name = "second", .source_file = {}});
+  runs.set_operator(0, second);
+  runs.set_operator(1, first);
+  runs.sort();
+  EXPECT_EQ(runs[0].op->name, "first");
 }
 
 TEST(Runs, OfOneMomentAreAsInTheLog) {

@@ -18,6 +18,7 @@
 #include "dump/read/files/debug_mode_files.h"
 #include "dump/read/files/file_kind.h"
 #include "dump/read/files/msprobe_files.h"
+#include "dump/read/files/statistic_rows.h"
 #include "dump/read/slots_by_operator.h"
 #include "format/tables/mapping_csv.h"
 #include "format/tables/op_statistic_csv.h"
@@ -337,67 +338,6 @@ void collect_files(StepFiles& files, Collected& to, Problems& problems) {
   files.names.drain(collect);
 }
 
-// "(2,3)", "(3)" or "()".
-std::optional<model::Shape> parse_shape(std::string_view text) {
-  if (text.size() < 2 || text.front() != '(' || text.back() != ')') return std::nullopt;
-  text = text.substr(1, text.size() - 2);
-  if (text.empty()) return model::Shape();
-  std::vector<std::int64_t> dims;
-  for (const std::string_view piece : split(text, ',')) {
-    const auto dim = parse_int64(trim(piece));
-    if (!dim) return std::nullopt;
-    dims.push_back(*dim);
-  }
-  return model::Shape(dims);
-}
-
-std::optional<Slot> parse_row(const format::StatisticCsvRow& row,
-                              const std::shared_ptr<const std::vector<std::string>>& columns) {
-  const bool is_input = row.io == model::kSideNames[0];
-  const auto index = parse_uint64(row.slot);
-  const auto timestamp = parse_uint64(row.timestamp);
-  if ((!is_input && row.io != model::kSideNames[1]) || !index || *index > UINT32_MAX || !timestamp)
-    return std::nullopt;
-  Slot slot;
-  slot.side = is_input ? model::Side::input : model::Side::output;
-  slot.index = static_cast<std::uint32_t>(*index);
-  slot.timestamp_us = *timestamp;
-  slot.dtype = model::find_dtype(row.dtype).value_or(model::DType::undefined);
-  slot.shape = parse_shape(row.shape);
-  slot.statistics = SlotStatistics(columns, PackedTexts(row.values));
-  return slot;
-}
-
-void collect_rows(const fs::path& path, SlotsByOperator& slots, Problems& problems) {
-  const auto file = MappedFile::open(path);
-  if (!file) {
-    problems.push_back({path, file.error().message()});
-    return;
-  }
-  if (file->bytes().empty()) return;
-  std::shared_ptr<const std::vector<std::string>> names;
-  std::uint64_t damaged = 0;
-  const auto take = [&](std::span<const std::string> columns, format::StatisticCsvRow row) {
-    if (!names) names = std::make_shared<const std::vector<std::string>>(columns.begin(), columns.end());
-    auto slot = parse_row(row, names);
-    if (!slot) {
-      ++damaged;
-      return;
-    }
-    const std::uint64_t task = parse_uint64(row.task_id).value_or(0);
-    const std::int64_t stream = parse_int64(row.stream_id).value_or(0);
-    slots.add({row.op_type, row.op_name}, {std::move(*slot), task, stream});
-  };
-  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  const auto csv = format::decode_statistic_csv(text, take);
-  if (!csv) {
-    problems.push_back({path, csv.error().message()});
-    return;
-  }
-  damaged += csv->damaged_rows;
-  if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged rows"});
-}
-
 // Also notes what the system knows of the file.
 Result<format::NpyHeader> read_npy_header(Slot& slot) {
   const std::string& path = slot.file;
@@ -444,7 +384,7 @@ void read_step(StepFiles files, SlotStore& store, Problems& problems, const Take
                       SlotsByOperator(store, files.directory.string())};
   collect_files(files, collected, problems);
   if (files.names.have_statistics())
-    collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
+    add_statistic_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
   collected.slots.drain(take);
 }
 

@@ -41,14 +41,32 @@ std::vector<std::string_view> find_list(std::string_view attributes, std::string
   return take_list(attributes).value_or(std::vector<std::string_view>());
 }
 
+// True for the first line of a node among whose operands is a tensor that is printed in several lines:
+// "  %3(a) = Mul(Tensor(shape=[2, 1], dtype=Float32, value=".
+bool is_open(std::string_view line) {
+  const bool is_node = trim(line).starts_with('%') && trim(line).ends_with("value=");
+  const std::size_t operands = is_node ? line.find('(', line.find(" = ")) : std::string_view::npos;
+  if (operands == std::string_view::npos) return false;
+  line.remove_prefix(operands);
+  return !take_list(line);
+}
+
+// Where the line ends in which the operands of the open node do that begins at `text`; `end` if that is far.
+std::size_t find_end_of_operands(std::string_view text, std::size_t end) {
+  constexpr std::size_t kFar = 1 << 20;
+  const std::size_t close = text.substr(0, kFar).find("\n      : (", end);  // of the types
+  return close == std::string_view::npos ? end : close;
+}
+
 class IrReader {
  public:
   Result<std::vector<model::Graph>> read(std::string_view text) {
     const std::string_view content = recognise_content(text);
     while (!text.empty()) {
-      const std::size_t end = text.find('\n');
-      read_line(text.substr(0, end));
-      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::size_t line = is_open(text.substr(0, end)) ? find_end_of_operands(text, end) : end;
+      read_line(text.substr(0, line));
+      text.remove_prefix(std::min(line + 1, text.size()));
     }
     if (!has_entry_ && graphs_.empty())
       return Error(Code::corrupt, std::string("there is no graph in it") +
@@ -91,7 +109,8 @@ class IrReader {
   }
 
   void read_comment(std::string_view line) {
-    if (skip(line, "# IR entry: @")) {
+    if (skip(line, "# IR entry: @") || skip(line, "#IR entry")) {  // release 1: "#IR entry      : @NAME"
+      line.remove_prefix(std::min(line.find_first_not_of(" :@"), line.size()));
       entry_ = take_word(line);
       has_entry_ = true;
     } else if (skip(line, "# Parameters: ")) {
@@ -122,11 +141,19 @@ class IrReader {
       read_name(line);
       return;
     }
-    if (has_types_) return;  // of the device, of the kinds
+    if (has_types_) return read_bare_name(line);  // or types of the device, or kinds
     has_types_ = true;
     if (const auto inputs = take_list(line)) set_inputs(*inputs);
     if (!skip(line, " -> ")) return;
     if (const auto outputs = take_list(line)) set_outputs(*outputs);
+  }
+
+  // "(Default/fc-Dense/MatMul-op0)" behind the types: release 1 says no more.
+  void read_bare_name(std::string_view line) {
+    std::string& name = graph().nodes.back().op.name;
+    const auto list = take_list(line);
+    if (name.empty() && list && list->size() == 1 && line.empty() && !list->front().starts_with('<'))
+      name = list->front();
   }
 
   void set_inputs(const std::vector<std::string_view>& types) {

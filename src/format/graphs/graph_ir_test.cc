@@ -221,6 +221,57 @@ TEST(GraphIr, ReadsAnExcerptOfVersionOne) {
   EXPECT_EQ(conv.outputs[0].type, sample_type({32, 384, 13, 13}));
 }
 
+// As MindSpore 1.1 to 1.9 wrote graphs of kernels: names without a word before them, shapes behind types.
+TEST(GraphIr, ReadsNamesAndTypesOfVersionOne) {
+  const model::Graph graph = decode_one(R"ir(#IR entry      : @kernel_graph_1
+#Total params  : 2
+%para1_x : <Tensor[Float32]x[const vector][32, 128, 13, 13]>  :  <Float32xDefaultFormat[const vector][32, 128, 13, 13]>  :  IsWeight:false
+%para2_conv3.weight : <Ref[Tensor(F16)]x[const vector][192, 128, 3, 3]>  :  <Float16xDefaultFormat[const vector][192, 128, 3, 3]>  :  IsWeight:true
+#Total subgraph : 1
+
+subgraph @kernel_graph_1() {
+  %0(equivoutput) = Conv2D(%para1_x, %para2_conv3.weight) {instance name: conv2d} primitive_attrs: {stride: (1, 1, 1, 1)}
+      : (<Tensor[Float32]x[const vector][32, 128, 13, 13]>, <Tensor[Float16]x[const vector][192, 128, 3, 3]>) -> (<Tensor[Float16]x[const vector][32, 192, 13, 13]>)
+      : (<Float16xNC1HWC0[const vector][32, 8, 13, 13, 16]>, <Float16xFracZ[const vector][72, 12, 16, 16]>) -> (<Float16xNC1HWC0[const vector][32, 12, 13, 13, 16]>)
+      : (Default/network-WithLossCell/_backbone-AlexNet/conv3-Conv2d/Conv2D-op107)
+      # In file alexnet.py(58)/        x = self.conv3(x)/
+  return(%0)
+      : (<Tensor[Float16]x[const vector][]>)
+}
+)ir");
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  const Node& conv = graph.nodes[0];
+  EXPECT_EQ(conv.op.name, "Default/network-WithLossCell/_backbone-AlexNet/conv3-Conv2d/Conv2D-op107");
+  EXPECT_EQ(conv.op.source_line, 58);
+  EXPECT_EQ(conv.inputs[0].type, sample_type({32, 128, 13, 13}));
+  EXPECT_EQ(conv.inputs[1].type, (model::TensorType{model::DType::float16, {192, 128, 3, 3}}));
+  EXPECT_EQ(conv.outputs[0].type, (model::TensorType{model::DType::float16, {32, 192, 13, 13}}));
+  ASSERT_EQ(graph.parameters.size(), 2u);
+  EXPECT_EQ(graph.parameters[1].type, (model::TensorType{model::DType::float16, {192, 128, 3, 3}}));
+  EXPECT_EQ(graph.parameters[1].role, model::GraphParameter::Role::weight);
+}
+
+TEST(GraphIr, ATensorAmongTheOperandsMayTakeSeveralLines) {
+  const model::Graph graph = decode_one(R"ir(# IR entry: @kernel_graph0
+subgraph @kernel_graph0() {
+  %0(a) = PrimFunc_MaskedFill(Tensor(shape=[12, 1], dtype=Float32, value=
+[[ 1.00000000e+00]
+ ...
+ [ 1.00000000e+00]]), %para1_x, Tensor(shape=[], dtype=Float32, value=0)) cnode_attrs: {checkpoint: Bool(1)}
+      : (<Tensor[Float32], (12, 1), value=...>, <Tensor[Bool], (12, 1)>, <Tensor[Float32], (), value=...>) -> (<Tensor[Float32], (12, 1)>)
+      # Fullname with scope: (Default/MaskedFill-op2)
+  %1(b) = PrimFunc_Neg(%0)
+      : (<Tensor[Float32], (12, 1)>) -> (<Tensor[Float32], (12, 1)>)
+      # Fullname with scope: (Default/Neg-op0)
+}
+)ir");
+  ASSERT_EQ(graph.nodes.size(), 2u);
+  EXPECT_EQ(graph.nodes[0].op.name, "Default/MaskedFill-op2");
+  EXPECT_EQ(graph.nodes[0].inputs.size(), 3u);
+  EXPECT_EQ(graph.nodes[0].outputs[0].type, sample_type({12, 1}));
+  EXPECT_EQ(graph.nodes[1].op.name, "Default/Neg-op0");
+}
+
 TEST(GraphIr, ATupleOfEqualTypesIsCounted) {
   const model::Graph graph = decode_one(R"ir(# IR entry: @kernel_graph7
 subgraph @kernel_graph7() {

@@ -90,6 +90,31 @@ std::optional<TensorType> parse_tensor(std::string_view type, std::string_view s
   return tensor;
 }
 
+// "F32" and "I64" of release 1 are Float32 and Int64.
+std::optional<model::DType> find_short_dtype(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
+      {"BF", "BFloat"}, {"F", "Float"}, {"I", "Int"}, {"U", "UInt"}};
+  for (const auto& [start, full] : kClasses)
+    if (name.starts_with(start) && is_digits(name.substr(start.size())))
+      return model::find_dtype(std::string(full).append(name.substr(start.size())));
+  return model::find_dtype(name);
+}
+
+// Release 1 has the shape behind the type: "Tensor[Float32]x[const vector][2, 3]", "Ref[Tensor(F32)]x...".
+std::optional<TensorType> parse_joined(std::string_view text) {
+  constexpr std::string_view kShape = "x[const vector]";
+  const std::size_t at = text.rfind(kShape);
+  const std::size_t start = text.find("Tensor");
+  if (at == std::string_view::npos || start > at || (start != 0 && !text.starts_with("Ref[")))
+    return std::nullopt;
+  std::string_view type = text.substr(start + std::string_view("Tensor").size(), at);
+  const auto names = take_list(type);
+  if (!names || names->size() != 1) return std::nullopt;
+  const auto shape = parse_shape(text.substr(at + kShape.size()));
+  if (!shape) return std::nullopt;
+  return TensorType{find_short_dtype(names->front()).value_or(model::DType::undefined), *shape};
+}
+
 // "Tuple[Tensor[Int64]*2, Bool]" with "TupleShape((2), (3), NoShape)".
 std::vector<std::optional<TensorType>> parse_tuple(std::string_view type, std::string_view shape) {
   std::vector<std::optional<TensorType>> items;
@@ -155,7 +180,8 @@ Argument parse_literal(std::string_view text, int depth) {
 
 std::vector<std::optional<TensorType>> parse_types(std::string_view text) {
   const auto parts = take_list(text);
-  if (!parts || parts->size() < 2) return {std::nullopt};
+  if (!parts || parts->empty()) return {std::nullopt};
+  if (parts->size() == 1) return {parse_joined(parts->front())};
   const std::string_view type = (*parts)[0], shape = (*parts)[1];
   if (type.starts_with("Tuple[") || type.starts_with("List[")) return parse_tuple(type, shape);
   return {parse_tensor(type, shape)};

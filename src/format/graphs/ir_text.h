@@ -19,7 +19,8 @@ std::optional<std::vector<std::string_view>> take_list(std::string_view& text);
 model::Argument parse_literal(std::string_view text, int depth = 0);
 
 // What a type in angle brackets says: "<Tensor[Float32], (2, 3)>" holds one, "<Tuple[Tensor[Int64]*2],
-// TupleShape((2), (3))>" two. Nothing in the place of what is no tensor.
+// TupleShape((2), (3))>" two; release 1 writes "<Tensor[Float32]x[const vector][2, 3]>". Nothing in the place
+// of what is no tensor.
 std::vector<std::optional<model::TensorType>> parse_types(std::string_view text);
 
 }  // namespace opdump::format

@@ -51,17 +51,6 @@ constexpr std::array<std::pair<std::string_view, DType>, 24> kDTypes = {{
     {"DT_FLOAT8_E8M0", DType::float8_e8m0},
 }};
 
-// "4x50x50x16"
-std::optional<model::Shape> parse_shape(std::string_view text) {
-  std::vector<std::int64_t> dims;
-  for (const std::string_view piece : split(text, 'x')) {
-    const auto dim = parse_int64(piece);
-    if (!dim) return std::nullopt;
-    dims.push_back(*dim);
-  }
-  return model::Shape(dims);
-}
-
 std::string column_name(std::string_view header) {
   const std::string lower = to_lower(header);
   for (const auto& [ours, name] : kSpellings)
@@ -86,16 +75,31 @@ std::optional<OpStatisticRow> parse_row(std::string_view line, const std::vector
   OpStatisticRow row;
   row.side = side == model::kSideNames[0] ? model::Side::input : model::Side::output;
   row.index = static_cast<std::uint32_t>(*index);
-  for (const auto& [name, dtype] : kDTypes)
-    if (fields[3] == name) row.dtype = dtype;
+  row.dtype = find_cann_dtype(fields[3]);
   if (!is_absent(fields[4])) row.format = fields[4];
-  row.shape = parse_shape(fields[5]);
+  row.shape = parse_cann_shape(fields[5]);
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (!is_absent(fields[kStartFields + i])) row.values.emplace_back(columns[i], fields[kStartFields + i]);
   return row;
 }
 
 }  // namespace
+
+model::DType find_cann_dtype(std::string_view name) {
+  for (const auto& [known, dtype] : kDTypes)
+    if (name == known) return dtype;
+  return DType::undefined;
+}
+
+std::optional<model::Shape> parse_cann_shape(std::string_view text) {
+  std::vector<std::int64_t> dims;
+  for (const std::string_view piece : split(text, 'x')) {
+    const auto dim = parse_int64(piece);
+    if (!dim) return std::nullopt;
+    dims.push_back(*dim);
+  }
+  return model::Shape(dims);
+}
 
 Result<OpStatisticCsv> decode_op_statistic_csv(std::string_view text) {
   std::size_t end = text.find('\n');

@@ -32,6 +32,12 @@ struct OpStatisticCsv {
   std::uint64_t damaged_rows = 0;  // torn or with a wrong number of fields; not in rows
 };
 
+// "DT_FLOAT16"; undefined if there is no such name.
+model::DType find_cann_dtype(std::string_view name);
+
+// "4x50x50x16"; nothing if `text` is no such list.
+std::optional<model::Shape> parse_cann_shape(std::string_view text);
+
 // Errors: corrupt -- the first line is not a header of such a table.
 Result<OpStatisticCsv> decode_op_statistic_csv(std::string_view text);
 

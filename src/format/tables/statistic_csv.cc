@@ -17,6 +17,29 @@ constexpr std::string StatisticCsvRow::*kFixedFields[] = {
     &StatisticCsvRow::slot,      &StatisticCsvRow::data_bytes, &StatisticCsvRow::dtype,
     &StatisticCsvRow::shape};
 constexpr std::size_t kFixedCount = std::size(kFixedFields);
+constexpr std::string_view kInputOutput = "Input/Output";
+
+
+// Where the fixed fields of a table stand. Since 2.6 msprobe writes the tables of O2, with the columns that
+// CANN has: "Input/Output" for "IO", and "Format" before "Shape".
+struct Layout {
+  std::vector<std::string StatisticCsvRow::*> fields;
+
+  // Nothing if `header` does not begin with the fixed columns.
+  static std::optional<Layout> of(std::span<const std::string_view> header) {
+    Layout layout{{std::begin(kFixedFields), std::end(kFixedFields)}};
+    std::vector<std::string> names;
+    for (const std::string_view name : header) names.emplace_back(name == kInputOutput ? "IO" : name);
+    if (names.size() > kFixedCount && names[kFixedCount - 1] == "Format") {
+      names.erase(names.begin() + kFixedCount - 1);
+      layout.fields.insert(layout.fields.end() - 1, &StatisticCsvRow::format);
+    }
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), kFixedCount); ++i)
+      text.append(i == 0 ? "" : ",").append(names[i]);
+    return text == kFixedHeader ? std::optional(std::move(layout)) : std::nullopt;
+  }
+};
 
 // The fields of `line` in `fields`, quotes removed; false if a quoted field does not end at a comma.
 bool split_fields(std::string_view line, std::vector<std::string_view>& fields) {
@@ -28,6 +51,10 @@ bool split_fields(std::string_view line, std::vector<std::string_view>& fields) 
       fields.push_back(line.substr(1, quote - 1));
       line.remove_prefix(quote + 1);
       if (!line.empty() && line[0] != ',') return false;
+    } else if (const std::size_t close = line.find(')'); line.starts_with('(') && close != line.npos) {
+      fields.push_back(line.substr(0, close + 1));  // a shape without quotes
+      line.remove_prefix(close + 1);
+      if (!line.empty() && line[0] != ',') return false;
     } else {
       const std::size_t comma = std::min(line.find(','), line.size());
       fields.push_back(line.substr(0, comma));
@@ -38,10 +65,10 @@ bool split_fields(std::string_view line, std::vector<std::string_view>& fields) 
   }
 }
 
-StatisticCsvRow make_row(std::span<const std::string_view> fields) {
+StatisticCsvRow make_row(const Layout& layout, std::span<const std::string_view> fields) {
   StatisticCsvRow row;
-  for (std::size_t i = 0; i < kFixedCount; ++i) row.*kFixedFields[i] = fields[i];
-  row.values.assign(fields.begin() + kFixedCount, fields.end());
+  for (std::size_t i = 0; i < layout.fields.size(); ++i) row.*layout.fields[i] = fields[i];
+  row.values.assign(fields.begin() + static_cast<std::ptrdiff_t>(layout.fields.size()), fields.end());
   return row;
 }
 
@@ -87,18 +114,20 @@ Result<StatisticCsv> decode_statistic_csv(std::string_view text) {
 
 Result<StatisticCsv> decode_statistic_csv(std::string_view text, const TakeStatisticRow& take) {
   const auto header = take_line(text);
-  if (!header || !header->starts_with(kFixedHeader) ||
-      (header->size() > kFixedHeader.size() && (*header)[kFixedHeader.size()] != ','))
-    return Error(Code::corrupt, "line 1: expected the header \"Op Type,Op Name,...,Shape\" and a line feed");
   std::vector<std::string_view> fields;
-  if (!split_fields(*header, fields)) return Error(Code::corrupt, "line 1: quoted field without end");
+  if (header && !split_fields(*header, fields))
+    return Error(Code::corrupt, "line 1: quoted field without end");
+  const std::optional<Layout> layout = header ? Layout::of(fields) : std::nullopt;
+  if (!layout)
+    return Error(Code::corrupt, "line 1: expected the header \"Op Type,Op Name,...,Shape\" and a line feed");
+  const std::size_t fixed = layout->fields.size();
   StatisticCsv csv;
-  csv.columns.assign(fields.begin() + kFixedCount, fields.end());
+  csv.columns.assign(fields.begin() + static_cast<std::ptrdiff_t>(fixed), fields.end());
   if (!csv.columns.empty() && csv.columns.back().empty()) csv.columns.pop_back();
   if (std::ranges::find(csv.columns, "") != csv.columns.end())
     return Error(Code::corrupt, "line 1: a column without a name");
 
-  const std::size_t count = kFixedCount + csv.columns.size();
+  const std::size_t count = fixed + csv.columns.size();
   for (bool is_first = true; !text.empty();) {
     const auto line = take_line(text);
     if (!line) {  // the writer was killed in the middle of a row
@@ -114,7 +143,7 @@ Result<StatisticCsv> decode_statistic_csv(std::string_view text, const TakeStati
       continue;
     }
     is_first = false;
-    take(csv.columns, make_row(std::span(fields).first(count)));
+    take(csv.columns, make_row(*layout, std::span(fields).first(count)));
   }
   return csv;
 }

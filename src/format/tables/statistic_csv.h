@@ -1,6 +1,6 @@
 // statistic.csv, mindspore.md 3: a header without and rows with a trailing comma, only Shape quoted, numbers
 // as C++ streams print them. Reads also the fixed 20- and 21-column files of releases before 2.3 (no trailing
-// comma). Page: docs/formats/statistic_csv.md.
+// comma), and those of O2 since 2.6, which msprobe writes. Page: docs/formats/statistic_csv.md.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ inline constexpr std::string_view kStatisticCsvName = "statistic.csv";
 // comma, a quote or a line feed, but `shape`: "(2,3)".
 struct StatisticCsvRow {
   std::string op_type, op_name, task_id, stream_id, timestamp, io, slot, data_bytes, dtype, shape;
+  std::string format{};             // "ND"; empty where the table has no such column
   std::vector<std::string> values;  // one per statistic column
 };
 

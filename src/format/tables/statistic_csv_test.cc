@@ -48,6 +48,32 @@ TEST(StatisticCsv, NoColumnsAndCommaInShape) {
   EXPECT_EQ(rewrite(*csv), text);
 }
 
+// As msprobe writes them for O2 since MindSpore 2.6, from statistics of the device and from checksums.
+TEST(StatisticCsv, OfMsprobe) {
+  constexpr std::string_view kFields =
+      "Op Type,Op Name,Task ID,Stream ID,Timestamp,Input/Output,Slot,Data Size,Data Type,Format,Shape";
+  auto csv =
+      decode_statistic_csv(std::string(kFields) +
+                           ",Max Value,L2Norm Value\n"
+                           "Add,Default_Add-op0,3,2,1733905446819790,Input,1,24,DT_FLOAT,ND,2x3,3,9.5\n");
+  ASSERT_TRUE(csv) << csv.error().message();
+  EXPECT_EQ(csv->columns, (std::vector<std::string>{"Max Value", "L2Norm Value"}));
+  EXPECT_EQ(csv->damaged_rows, 0u);
+  ASSERT_EQ(csv->rows.size(), 1u);
+  const StatisticCsvRow& row = csv->rows[0];
+  EXPECT_EQ(row.io + row.slot + " " + row.data_bytes + row.dtype + row.format + row.shape,
+            "Input1 24DT_FLOATND2x3");
+  EXPECT_EQ(row.values, (std::vector<std::string>{"3", "9.5"}));
+  for (const std::string shape : {"\"(2,3)\"", "(2,3)"}) {
+    csv = decode_statistic_csv(std::string(kFields) + ",MD5 Value\nAdd,a,0,0,1,output,0,24,float32,NCHW," +
+                               shape + ",0123456789abcdef\n");
+    ASSERT_TRUE(csv) << csv.error().message();
+    ASSERT_EQ(csv->rows.size(), 1u) << shape;
+    EXPECT_EQ(csv->rows[0].shape, "(2,3)");
+    EXPECT_EQ(csv->rows[0].values[0], "0123456789abcdef");
+  }
+}
+
 TEST(StatisticCsv, OlderReleasesHaveNoTrailingComma) {
   const std::string text = std::string(kHeader.substr(0, kHeader.size() - 1)) +
                            ",MD5\nAdd,a,0,0,1,output,0,24,float32,\"(6)\",null,null,1,\n";

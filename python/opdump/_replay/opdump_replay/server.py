@@ -19,7 +19,7 @@ More of a request: "repeats": if each side makes again what was recorded, to the
 "sum" tells whether it adds up products; else "odd" of an output counts elements that are off while all others, and the other
 side, are the same; "argues": what golden's arguments change on actual's inputs, as "argument" in the answer; "shares": how much
 of the difference each input brings, as "shares"; "calibrates": the errors are those of a run without a fault, which a last
-{"write_limits": FILE, "gains": SAMPLES} keeps, with samples of gains (src/compare/gains/gains.h), which a request of only "gains"
+{"write_limits": FILE, "gains": SAMPLES} keeps, with samples of gains (src/compare/rules/gains/gains.h), which a request of only "gains"
 asks for; "limits": a file of such limits, which hold from then on.
 
 "without" asks what the outputs of actual would be without faults: {} those of earlier requests, {"own": true} that of the

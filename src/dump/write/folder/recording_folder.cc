@@ -10,10 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/file/file_replacement.h"
+#include "dump/operator_log.h"
 #include "dump/read/tree_location.h"
 #include "dump/write/call_data.h"
 #include "dump/write/step_directories.h"
@@ -145,14 +147,14 @@ class FolderClaim {
     return begin();
   }
 
-  // Others record there: they must be of this run.
+  // Others record there: they must be of this run, or have another time than it.
   Result<bool> claim_beside() {
     const auto statuses = list_statuses(path_);
     if (statuses.empty()) return false;  // who had the lock has not begun
     const bool is_joined = std::ranges::any_of(statuses, [&](const StatusFile& file) {
       return file.status && file.status->run_id == status_.run_id;
     });
-    if (!is_joined) return is_busy(path_);
+    if (!is_joined && !(options_.by_time && options_.existing == Existing::append)) return is_busy(path_);
     return begin();
   }
 
@@ -176,11 +178,14 @@ class FolderClaim {
       if (file.status && file.status->run_id == status_.run_id && !file.status->time_directory.empty())
         status_.time_directory = file.status->time_directory;
     if (!status_.time_directory.empty()) return;
+    std::set<std::string> taken{last_time_};
+    for (const StatusFile& file : list_statuses(path_))
+      if (file.status) taken.insert(file.status->time_directory);
     std::error_code failed;
     for (std::uint64_t us = status_.started_us;; us += 1'000'000) {
       status_.time_directory = format_local_time(us);
       const fs::path device = fs::path(status_.time_directory) / std::to_string(options_.device);
-      if (status_.time_directory != last_time_ && !fs::exists(options_.root / device, failed)) return;
+      if (!taken.contains(status_.time_directory) && !fs::exists(options_.root / device, failed)) return;
     }
   }
 
@@ -228,6 +233,16 @@ RecordingFolder::~RecordingFolder() {
 Result<> RecordingFolder::write(const RecordingStatus& status) {
   began_ = true;
   return write_status(directory_, status, name_);
+}
+
+void RecordingFolder::remove_trace() {
+  if (name_.empty() || was_added_) return;
+  ::unlink((directory_ / name_).c_str());
+  if (list_statuses(directory_).empty()) {
+    ::unlink((directory_ / kOperatorLogName).c_str());
+    ::rmdir(directory_.c_str());  // unless others have files
+  }
+  leave();
 }
 
 void RecordingFolder::leave() {

@@ -34,9 +34,10 @@ class RecordingFolder {
   RecordingFolder() = default;
 
   // Creates {root}/rank_{R} and, as the process `status.process` of the run `status.run_id`, a status file in
-  // it. Sets status.time_directory -- that of the run, if another process of it has begun -- and, where the
-  // recording is added to a dump, status.earlier. Errors: io; a refusal -- there is a dump and `existing`
-  // says to refuse, or another run is recording there.
+  // it. Sets status.time_directory -- that of the run, if another process of it has begun, otherwise one that
+  // no other run has -- and, where the recording is added to a dump, status.earlier. Errors: io; a refusal --
+  // there is a dump and `existing` says to refuse, or another run is recording there; where runs have
+  // directories of times and `existing` says to append, both may.
   static Result<RecordingFolder> claim(const FolderOptions& options, RecordingStatus& status);
   RecordingFolder(RecordingFolder&& other) noexcept { *this = std::move(other); }
   RecordingFolder& operator=(RecordingFolder&& other) noexcept;
@@ -50,6 +51,9 @@ class RecordingFolder {
 
   // The recording is over: another one may follow.
   void leave();
+
+  // The same where nothing was recorded and nothing of it shall stay. Does nothing if it was added to a dump.
+  void remove_trace();
 
   // In a child made by fork(): the folder is the parent's.
   void abandon();

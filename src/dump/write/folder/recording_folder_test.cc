@@ -101,6 +101,34 @@ TEST_F(RecordingFolderTest, ProcessesOfARunHaveTheirOwnStatusFilesAndOneTime) {
   EXPECT_EQ(whole->losses[0].first, "opdump_status.worker0-2.json");
 }
 
+// As programs of CANN that share a dump_path do: each has a time of its own, whatever the clock says.
+TEST_F(RecordingFolderTest, RunsWithTimesMayRecordAtOnce) {
+  RecordingStatus first = begin(a_), second = begin(b_), third = begin(std::string(16, 'c'));
+  auto one = claim(first, Existing::append, true), two = claim(second, Existing::append, true);
+  ASSERT_TRUE(one);
+  ASSERT_TRUE(two) << two.error().message();
+  EXPECT_NE(first.time_directory, second.time_directory);
+  EXPECT_THAT(files(), ElementsAre("rank_0", "rank_0/opdump_status.json", "rank_0/opdump_status.main-2.json"));
+  const auto refused = claim(third, Existing::refuse, true);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("another program is recording there"));
+}
+
+TEST_F(RecordingFolderTest, WhatRecordedNothingCanLeaveNothing) {
+  RecordingStatus status = begin(a_);
+  auto folder = claim(status);
+  ASSERT_TRUE(folder && folder->write(status));
+  write("rank_0/operators.jsonl", "");
+  folder->remove_trace();
+  EXPECT_THAT(files(), IsEmpty());
+  record(a_, Existing::refuse, "complete", 0, 2);
+  RecordingStatus later = begin(b_);
+  auto added = claim(later, Existing::append);
+  ASSERT_TRUE(added && added->write(later));
+  added->remove_trace();  // of a dump that was there before
+  EXPECT_THAT(files(), ElementsAre("rank_0", "rank_0/opdump_status.json"));
+}
+
 TEST_F(RecordingFolderTest, ADumpIsNotRecordedOverUnlessAskedFor) {
   record(a_, Existing::refuse, "complete", 0, 2);
   RecordingStatus status = begin(b_);

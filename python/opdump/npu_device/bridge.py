@@ -1,0 +1,295 @@
+"""npu_bridge, the adapter of TensorFlow 1: all names of `from npu_bridge.npu_init import *` and of its modules.
+
+What a dump needs works: NPURunConfig, DumpConfig, npu_config_proto, NPUEstimator. Optimizers, losses and data are those of
+TensorFlow; what only an NPU or several of them have is accepted and says once that it has no effect.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import sys
+from typing import Any
+
+from opdump import npu_device
+from opdump.npu_device import _no_effect
+from opdump.npu_device._estimator import DumpConfig, NPURunConfig, NpuOptimizer
+from opdump.npu_device._no_effect import Settings, Wrapper, constant, same, scope
+
+# Names of TensorFlow that the original's modules hand on, and where they are.
+_OF_TENSORFLOW = {
+    "tf": ("tensorflow", None),
+    "config_pb2": ("tensorflow.core.protobuf.config_pb2", None),
+    "rewriter_config_pb2": ("tensorflow.core.protobuf.rewriter_config_pb2", None),
+    "RewriterConfig": ("tensorflow.core.protobuf.rewriter_config_pb2", "RewriterConfig"),
+    "session": ("tensorflow.python.client.session", None),
+    "session_run_hook": ("tensorflow.python.training.session_run_hook", None),
+}
+
+
+class ProfilingConfig(Settings):
+    pass
+
+
+class DynamicInputConfig(Settings):
+    pass
+
+
+class MemoryConfig(Settings):
+    pass
+
+
+class ExperimentalConfig(Settings):
+    pass
+
+
+class FixedLossScaleManager(Settings):
+    pass
+
+
+class ExponentialUpdateLossScaleManager(Settings):
+    pass
+
+
+class NPUOptimizer(Wrapper):
+    pass
+
+
+class NPUDistributedOptimizer(Wrapper):
+    pass
+
+
+class KerasDistributeOptimizer(Wrapper):
+    pass
+
+
+class NPULossScaleOptimizer(Wrapper):
+    pass
+
+
+npu_tf_optimizer, npu_keras_optimizer = same("npu_tf_optimizer"), same("npu_keras_optimizer")
+npu_distributed_optimizer_wrapper, npu_allreduce = same("npu_distributed_optimizer_wrapper"), same("npu_allreduce")
+
+# Ranks and groups: a program is alone here, unless its launcher says otherwise.
+
+
+def get_rank_id(*group: Any) -> int:
+    return int(os.environ.get("RANK_ID") or 0)
+
+
+def get_rank_size(*group: Any) -> int:
+    return int(os.environ.get("RANK_SIZE") or 1)
+
+
+get_npu_rank_id, get_npu_rank_size = get_rank_id, get_rank_size
+get_local_rank_id = get_npu_local_rank_id = get_rank_id
+get_local_rank_size = get_rank_size
+get_world_rank_from_group_rank = get_group_rank_from_world_rank = constant("groups of ranks", 0)
+create_group, destroy_group = constant("create_group", None), constant("destroy_group", None)
+set_split_strategy_by_idx = constant("set_split_strategy_by_idx", None)
+set_split_strategy_by_size = constant("set_split_strategy_by_size", None)
+allreduce, allgather, broadcast, reduce_scatter = (same(name) for name in ("allreduce", "allgather", "broadcast", "reduce_scatter"))
+reduce, alltoallv, send, receive = (same(name) for name in ("reduce", "alltoallv", "send", "receive"))
+
+# Scopes and loops
+
+without_npu_compile_scope, keep_dtype_scope = scope("without_npu_compile_scope"), scope("keep_dtype_scope")
+npu_weight_prefetch_scope, subgraph_multi_dims_scope = scope("npu_weight_prefetch_scope"), scope("subgraph_multi_dims_scope")
+npu_variable_scope, npu_mem_type_scope = scope("npu_variable_scope"), scope("npu_mem_type_scope")
+
+
+def set_iteration_per_loop(sess: Any, train_op: Any, iterations_per_loop: int = 1) -> Any:
+    """The operator that trains; it runs once where the original runs it several times."""
+    _no_effect.tell("set_iteration_per_loop")
+    return train_op
+
+
+create_iteration_per_loop_var, load_iteration_per_loop_var = same("iterations per loop"), constant("iterations per loop", None)
+
+
+class IterationPerLoop(Settings):
+    create_iteration_per_loop_var = staticmethod(create_iteration_per_loop_var)
+    load_iteration_per_loop_var = staticmethod(load_iteration_per_loop_var)
+
+
+# Sessions
+
+
+def _tensorflow() -> Any:
+    return importlib.import_module("tensorflow")
+
+
+def npu_config_proto(config_proto: Any = None) -> Any:
+    """The configuration of a session with NpuOptimizer, whose parameter_map may ask for a dump."""
+    protos, rewriter = __getattr__("config_pb2"), __getattr__("RewriterConfig")
+    if not isinstance(config_proto, protos.ConfigProto):
+        config_proto = protos.ConfigProto()
+    rewrites = config_proto.graph_options.rewrite_options
+    if all(found.name != NpuOptimizer.name for found in rewrites.custom_optimizers):
+        rewrites.custom_optimizers.add().name = NpuOptimizer.name
+    config_proto.allow_soft_placement, config_proto.log_device_placement = True, False
+    rewrites.remapping = rewrites.memory_optimization = rewriter.OFF
+    config_proto.graph_options.optimizer_options.global_jit_level = protos.OptimizerOptions.OFF
+    return config_proto
+
+
+def npu_graph_options(graph_options: Any = None) -> Any:
+    protos = __getattr__("config_pb2")
+    options = graph_options if isinstance(graph_options, protos.GraphOptions) else protos.GraphOptions()
+    options.optimizer_options.global_jit_level = protos.OptimizerOptions.OFF
+    return options
+
+
+def npu_optimizer_options(optimizer_options: Any = None) -> Any:
+    protos = __getattr__("config_pb2")
+    options = optimizer_options if isinstance(optimizer_options, protos.OptimizerOptions) else protos.OptimizerOptions()
+    options.global_jit_level = protos.OptimizerOptions.OFF
+    return options
+
+
+def init_resource(config: Any = None) -> tuple[Any, Any]:
+    tf = _tensorflow()
+    return tf.compat.v1.Session(config=npu_config_proto(config)), tf.no_op()
+
+
+def shutdown_resource(sess: Any, npu_shutdown: Any) -> None:
+    sess.run(npu_shutdown)
+
+
+def close_session(sess: Any) -> None:
+    sess.close()
+
+
+def set_keras_session_npu_config(config: Any = None) -> Any:
+    tf = _tensorflow()
+    session = tf.compat.v1.Session(config=npu_config_proto(config))
+    tf.compat.v1.keras.backend.set_session(session)
+    return session
+
+
+def npu_clear_session(config: Any = None) -> None:
+    _tensorflow().compat.v1.keras.backend.clear_session()
+    set_keras_session_npu_config(config)
+
+
+def initialize_system(name: str | None = None) -> Any:
+    return _tensorflow().no_op(name)
+
+
+shutdown_system = initialize_system
+npu_close = constant("npu_close", None)
+
+
+def dropout(x: Any, keep_prob: Any = 0.5, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Any:
+    return _tensorflow().nn.dropout(x, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=name)
+
+
+def gelu(x: Any, name: str | None = None) -> Any:
+    return _tensorflow().nn.gelu(x, approximate=True, name=name)
+
+
+# Estimators. TensorFlow 2.16 has none any more.
+
+
+def _estimators() -> Any:
+    found = getattr(_tensorflow().compat.v1, "estimator", None)
+    if found is None:
+        raise RuntimeError("NPUEstimator needs tf.estimator, which TensorFlow has up to 2.15")
+    return found
+
+
+def npu_run_config_init(run_config: Any = None) -> Any:
+    estimators = _estimators()
+    if not isinstance(run_config, estimators.RunConfig):
+        run_config = estimators.RunConfig()
+    return run_config.replace(session_config=npu_config_proto(run_config.session_config))
+
+
+def npu_hooks_append(hooks_list: Any = ()) -> list[Any]:
+    """The hooks, without one of the original that only several ranks need."""
+    return hooks_list if isinstance(hooks_list, list) else []
+
+
+npu_callbacks_append = npu_hooks_append
+
+
+def model_to_npu_estimator(keras_model: Any, model_dir: str | None = None, config: Any = None, **unused: Any) -> Any:
+    """An estimator of Keras's model that opens the device as NPUEstimator does."""
+    run_config = _open(config)
+    return _tensorflow().compat.v1.keras.estimator.model_to_estimator(keras_model, model_dir=model_dir, config=run_config)
+
+
+def _open(config: Any) -> Any:
+    """Starts what an NPURunConfig asks for; returns the RunConfig for TensorFlow."""
+    if not isinstance(config, NPURunConfig):
+        return config
+    npu_device.open(run_config=config)
+    return config.as_run_config(_estimators().RunConfig)
+
+
+def _make_estimator() -> type:
+    class NPUEstimator(getattr(_tensorflow().compat.v1, "estimator", None) and _estimators().Estimator or object):
+        """tf.estimator.Estimator, with the dump of its NPURunConfig."""
+
+        def __init__(self, model_fn: Any = None, model_dir: str | None = None, config: Any = None, params: Any = None,
+                     job_start_file: str = "", warm_start_from: Any = None) -> None:
+            _estimators()
+            super().__init__(model_fn=model_fn, model_dir=model_dir, config=_open(config), params=params,
+                             warm_start_from=warm_start_from)
+
+    return NPUEstimator
+
+
+def NPUEstimatorSpec(mode: Any, host_call: Any = None, **fields: Any) -> Any:  # noqa: N802: the original's name
+    return _estimators().EstimatorSpec(mode, **fields)
+
+
+def _make_hook(name: str) -> type:
+    base = importlib.import_module("tensorflow.python.training.session_run_hook").SessionRunHook
+    if name == "NPUCheckpointSaverHook":
+        return type(name, (importlib.import_module("tensorflow.python.training.basic_session_run_hooks").CheckpointSaverHook,), {})
+
+    def __init__(self: Any, *unused: Any, **options: Any) -> None:
+        _no_effect.tell(name)
+
+    return type(name, (base,), {"__init__": __init__})
+
+
+_HOOKS = ("NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook", "NPUOutputTensorHook", "NpuEmptyHook",
+          "SetIterationsVarHook", "TellMeStepOrLossHook")
+
+
+def _make_callback() -> type:
+    def __init__(self: Any, *unused: Any, **options: Any) -> None:
+        base.__init__(self)
+        _no_effect.tell("NPUBroadcastGlobalVariablesCallback")
+
+    base = _tensorflow().keras.callbacks.Callback
+    return type("NPUBroadcastGlobalVariablesCallback", (base,), {"__init__": __init__})
+
+
+@functools.cache
+def __getattr__(name: str) -> Any:
+    if name in _OF_TENSORFLOW:
+        module, attribute = _OF_TENSORFLOW[name]
+        found = importlib.import_module(module)
+        return found if attribute is None else getattr(found, attribute)
+    if name in _HOOKS:
+        return _make_hook(name)
+    if name == "NPUEstimator":
+        return _make_estimator()
+    if name == "NPUBroadcastGlobalVariablesCallback":
+        return _make_callback()
+    if name == "NPUStrategy":
+        return _tensorflow().distribute.get_strategy().__class__
+    if name in ("DynamicRNN", "DynamicGRUV2"):
+        raise AttributeError(f"{name} computes on an NPU only: use tf.keras.layers", name=name)
+    raise AttributeError(f"module {__name__} has no attribute {name}", name=name)
+
+
+# The original's npu_init hands modules on: all of their names are here.
+npu_ops = npu_rnn = npu_scope = util = keras_to_npu = npu_strategy = npu_unary_ops = hccl_ops = npu_config = sys.modules[__name__]
+
+__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "functools", "importlib", "npu_device", "Any")]
+__all__ += [*_OF_TENSORFLOW, *_HOOKS, "NPUEstimator", "NPUBroadcastGlobalVariablesCallback"]

@@ -1,0 +1,16 @@
+"""How much of a list of files is done."""
+
+from cmp_utils import log
+
+
+class Progress:
+    def __init__(self, count=1):
+        self.count, self.done = max(int(count), 1), 0
+
+    def update_progress(self, percent=None):
+        """One more file, or `percent` of all."""
+        self.done = self.done + 1 if percent is None else self.count * percent // 100
+        log.print_info_log(f"{min(100, 100 * self.done // self.count)}% done")
+
+    def is_done(self):
+        return self.done >= self.count

@@ -1,0 +1,31 @@
+// `opdump run` of a program of MindSpore, which dumps by itself. Its build for CPUs refuses statistics and
+// overflow: it gets a configuration that it takes, and what the user's asks for beyond is made of its files.
+#pragma once
+
+#include <filesystem>
+#include <utility>
+
+#include "base/result.h"
+#include "plan/dump_plan.h"
+
+namespace opdump::cli {
+
+class MindsporeRun {
+ public:
+  // Writes the configuration for MindSpore and names it, and the one that the user gave, to the processes of
+  // the program. Does nothing unless `plan` is of a data_dump.json. Errors: io.
+  static Result<MindsporeRun> begin(const plan::DumpPlan& plan);
+
+  // After a program that imported MindSpore: adds statistics to its files, and removes those that `plan` does
+  // not ask for. Errors: io, corrupt.
+  static Result<> finish(plan::DumpPlan& plan);
+
+  MindsporeRun(MindsporeRun&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
+  ~MindsporeRun();
+
+ private:
+  MindsporeRun() = default;
+  std::filesystem::path folder_;  // of the configuration; empty: there is none
+};
+
+}  // namespace opdump::cli
