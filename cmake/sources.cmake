@@ -613,10 +613,10 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/graph/graph_find.cc
   cli/graph/graphs.cc
   cli/graph/ir.cc
-  cli/ls.cc
-  cli/ls_nan.cc
-  cli/ls_tree.cc
-  cli/ls_wiring.cc
+  cli/ls/ls.cc
+  cli/ls/ls_nan.cc
+  cli/ls/ls_tree.cc
+  cli/ls/ls_wiring.cc
   cli/compare/make_result.cc
   cli/record/model_inputs.cc
   cli/record/golden_data.cc

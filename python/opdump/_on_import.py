@@ -13,6 +13,7 @@ from opdump._imports import Finder, call_after, report_to_run
 
 TYPE_CHECKING = False  # the module typing costs more than all the rest
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from opdump._recorder import Recorder

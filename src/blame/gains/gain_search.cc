@@ -5,9 +5,9 @@
 
 #include "base/text/text.h"
 #include "blame/differences.h"
-#include "compare/rules/gains/usual_gains.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/rules/gains/usual_gains.h"
 #include "compare/rules/same/equivalence.h"
 #include "model/operator_traits.h"
 

@@ -36,10 +36,10 @@ std::vector<model::Frame> stack_of(const model::Node& node) {
 }
 
 // Operators of one kind: all but the number of their names.
-struct Kind {
+struct GraphKind {
   std::int64_t graph_id = 0;
   std::string name;  // as in file names, up to the number
-  auto operator<=>(const Kind&) const = default;
+  auto operator<=>(const GraphKind&) const = default;
 };
 
 // The numbers of the program that the graph has beside the tensors, such as the epsilon of a norm: newer
@@ -80,7 +80,7 @@ class NamesOfGraphs {
         const auto [known, is_new] = first_steps.try_emplace(section.graph_id, section.step);
         known->second = std::min(known->second, section.step);
       }
-    std::map<Kind, std::map<std::string, std::uint32_t>> executions;  // the first one of each operator
+    std::map<GraphKind, std::map<std::string, std::uint32_t>> executions;  // the first one of each operator
     for (std::uint32_t i = 0; i < runs.size(); ++i) {
       const Runs::Section& section = runs.section_of(i);
       if (section.rank != rank || section.step != first_steps.at(section.graph_id)) continue;
@@ -156,7 +156,7 @@ class NamesOfGraphs {
   }
 
   std::map<std::pair<std::int64_t, std::string>, const model::Node*> nodes_, matched_;
-  std::map<Kind, std::vector<OrderedNode>> kinds_;
+  std::map<GraphKind, std::vector<OrderedNode>> kinds_;
   std::map<std::int64_t, std::uint64_t> order_sizes_;  // operators that a graph executes, where a file says
   Only only_, last_elements_, without_number_;
 };

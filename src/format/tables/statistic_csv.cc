@@ -19,15 +19,14 @@ constexpr std::string StatisticCsvRow::*kFixedFields[] = {
 constexpr std::size_t kFixedCount = std::size(kFixedFields);
 constexpr std::string_view kInputOutput = "Input/Output";
 
-
 // Where the fixed fields of a table stand. Since 2.6 msprobe writes the tables of O2, with the columns that
 // CANN has: "Input/Output" for "IO", and "Format" before "Shape".
-struct Layout {
+struct ColumnLayout {
   std::vector<std::string StatisticCsvRow::*> fields;
 
   // Nothing if `header` does not begin with the fixed columns.
-  static std::optional<Layout> of(std::span<const std::string_view> header) {
-    Layout layout{{std::begin(kFixedFields), std::end(kFixedFields)}};
+  static std::optional<ColumnLayout> of(std::span<const std::string_view> header) {
+    ColumnLayout layout{{std::begin(kFixedFields), std::end(kFixedFields)}};
     std::vector<std::string> names;
     for (const std::string_view name : header) names.emplace_back(name == kInputOutput ? "IO" : name);
     if (names.size() > kFixedCount && names[kFixedCount - 1] == "Format") {
@@ -65,7 +64,7 @@ bool split_fields(std::string_view line, std::vector<std::string_view>& fields) 
   }
 }
 
-StatisticCsvRow make_row(const Layout& layout, std::span<const std::string_view> fields) {
+StatisticCsvRow make_row(const ColumnLayout& layout, std::span<const std::string_view> fields) {
   StatisticCsvRow row;
   for (std::size_t i = 0; i < layout.fields.size(); ++i) row.*layout.fields[i] = fields[i];
   row.values.assign(fields.begin() + static_cast<std::ptrdiff_t>(layout.fields.size()), fields.end());
@@ -117,7 +116,7 @@ Result<StatisticCsv> decode_statistic_csv(std::string_view text, const TakeStati
   std::vector<std::string_view> fields;
   if (header && !split_fields(*header, fields))
     return Error(Code::corrupt, "line 1: quoted field without end");
-  const std::optional<Layout> layout = header ? Layout::of(fields) : std::nullopt;
+  const std::optional<ColumnLayout> layout = header ? ColumnLayout::of(fields) : std::nullopt;
   if (!layout)
     return Error(Code::corrupt, "line 1: expected the header \"Op Type,Op Name,...,Shape\" and a line feed");
   const std::size_t fixed = layout->fields.size();

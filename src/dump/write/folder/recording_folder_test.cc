@@ -108,7 +108,8 @@ TEST_F(RecordingFolderTest, RunsWithTimesMayRecordAtOnce) {
   ASSERT_TRUE(one);
   ASSERT_TRUE(two) << two.error().message();
   EXPECT_NE(first.time_directory, second.time_directory);
-  EXPECT_THAT(files(), ElementsAre("rank_0", "rank_0/opdump_status.json", "rank_0/opdump_status.main-2.json"));
+  EXPECT_THAT(files(),
+              ElementsAre("rank_0", "rank_0/opdump_status.json", "rank_0/opdump_status.main-2.json"));
   const auto refused = claim(third, Existing::refuse, true);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("another program is recording there"));

@@ -1,4 +1,4 @@
-#include "cli/ls_wiring.h"
+#include "cli/ls/ls_wiring.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "cli/ls_tree.h"
+#include "cli/ls/ls_tree.h"
 
 #include <string>
 #include <vector>

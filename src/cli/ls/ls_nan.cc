@@ -1,4 +1,4 @@
-#include "cli/ls_nan.h"
+#include "cli/ls/ls_nan.h"
 
 #include <cstdlib>
 #include <optional>
