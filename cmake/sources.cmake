@@ -396,6 +396,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/gains/singles.cc
   compare/rules/gains/usual.cc
   compare/rules/gains/usual_gains.cc
+  compare/rules/leave_out/never_read.cc
   compare/rules/leave_out/tensors.cc
   compare/rules/ledger.cc
   compare/rules/rounding/choice.cc
@@ -413,6 +414,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/wiring/makers.cc
   compare/wiring/producer.cc
   compare/wiring/tensor_print.cc
+  compare/wiring/wiring.cc
 )
 set(OPDUMP_TESTS_compare
   compare/facts/environment_test.cc

@@ -175,6 +175,8 @@ std::optional<Wiring::Input> parse_input(const std::string& index, const json& v
   else if (maker != value.end() && !(input.maker = parse_maker(value)))
     return std::nullopt;
   if (!parse_view(value, input)) return std::nullopt;
+  if (const auto overwrites = value.find("overwrites"); overwrites != value.end())
+    input.is_overwritten = overwrites->is_boolean() && overwrites->get<bool>();
   const auto changes = value.find("changed_by");
   if (changes == value.end()) return input;
   if (!changes->is_array()) return std::nullopt;
@@ -252,6 +254,7 @@ void append_input(std::string& line, const Wiring::Input& input) {
   else if (input.is_outside)
     line += R"("maker":null)";
   if (input.is_view) append_view(line, input.view);
+  if (input.is_overwritten) line += line.back() == '{' ? R"("overwrites":true)" : R"(,"overwrites":true)";
   if (!input.changed_by.empty()) {
     line += line.back() == '{' ? R"("changed_by":[)" : R"(,"changed_by":[)";
     for (const Wiring::Maker& maker : input.changed_by) {

@@ -112,20 +112,25 @@ TEST(OperatorLog, MakersOfInputs) {
       3,
       {.inputs = {{.index = 0, .maker = relu},
                   {.index = 1, .is_outside = true},
-                  {.index = 2, .maker = sgd, .is_view = true, .view = Wiring::View{4, {1, 8}}},
+                  {.index = 2,
+                   .maker = sgd,
+                   .is_overwritten = true,
+                   .is_view = true,
+                   .view = Wiring::View{4, {1, 8}}},
                   {.index = 3, .maker = relu, .is_view = true, .changed_by = {sgd, relu}},
                   {.index = 10, .is_outside = true, .changed_by = {sgd}},
                   {.index = 11, .changed_by = {sgd}}}}};
   const std::string line = format_log_line(logged);
-  EXPECT_EQ(line,
-            R"({"graph_id":-1,"inputs":{"0":{"maker":"Default/re\"lu-op0"},"1":null,)"
-            R"("2":{"maker":"s","output":2,"steps_before":1,"view":{"offset":4,"strides":[1,8]}},)"
-            R"("3":{"maker":"Default/re\"lu-op0","view":true,)"
-            R"("changed_by":[{"maker":"s","output":2,"steps_before":1},{"maker":"Default/re\"lu-op0"}]},)"
-            R"("10":{"maker":null,"changed_by":[{"maker":"s","output":2,"steps_before":1}]},)"
-            R"("11":{"changed_by":[{"maker":"s","output":2,"steps_before":1}]}},)"
-            R"("kind":"wiring","name":"a","step":3})"
-            "\n");
+  EXPECT_EQ(
+      line,
+      R"({"graph_id":-1,"inputs":{"0":{"maker":"Default/re\"lu-op0"},"1":null,)"
+      R"("2":{"maker":"s","output":2,"steps_before":1,"view":{"offset":4,"strides":[1,8]},"overwrites":true},)"
+      R"("3":{"maker":"Default/re\"lu-op0","view":true,)"
+      R"("changed_by":[{"maker":"s","output":2,"steps_before":1},{"maker":"Default/re\"lu-op0"}]},)"
+      R"("10":{"maker":null,"changed_by":[{"maker":"s","output":2,"steps_before":1}]},)"
+      R"("11":{"changed_by":[{"maker":"s","output":2,"steps_before":1}]}},)"
+      R"("kind":"wiring","name":"a","step":3})"
+      "\n");
   OperatorLines lines;
   EXPECT_EQ(*decode_operator_log(line, lines.taker()), 0u);
   ASSERT_EQ(lines.wirings.size(), 1u);

@@ -38,6 +38,7 @@ struct Wiring {
     std::uint32_t index = 0;          // operand index
     std::optional<Maker> maker = {};  // nothing: see is_outside
     bool is_outside = false;          // no recorded operator made it; else, without a maker, nobody knows
+    bool is_overwritten = false;      // it is replaced without being read, as what copy_ writes to
     bool is_view = false;
     std::optional<View> view = {};       // nothing of a view: it is not known, or not that simple
     std::vector<Maker> changed_by = {};  // the last one first; at most kMaxChanges

@@ -11,9 +11,9 @@ namespace {
 // The hash of makers that differ from run to run of one step.
 constexpr std::uint64_t kAmbiguous = 0;
 
-// What an operator does not read, although it is among its inputs.
-bool is_read(const Operand& input) {
-  return input.undumped != "out= argument" && input.undumped != "only written to";
+// What an operator replaces without reading it, although it is among its inputs.
+bool is_overwritten(const Operand& input) {
+  return input.undumped == "out= argument" || input.undumped == "only written to";
 }
 
 std::uint64_t add_to_hash(std::uint64_t hash, std::uint64_t number) {
@@ -79,9 +79,11 @@ std::optional<dump::Wiring> WiringRecorder::begin(WiringCall& call, std::span<co
   }
   std::ranges::sort(call.blocks);
   origins_.clear();
-  for (const Operand& input : inputs)
-    if (is_read(input))
-      if (const Origin origin = find(call, input); origin.is_known()) origins_.push_back(origin);
+  for (const Operand& input : inputs) {
+    Origin origin = find(call, input);
+    origin.is_overwritten = is_overwritten(input);
+    if (origin.maker != nullptr || (origin.is_known() && !origin.is_overwritten)) origins_.push_back(origin);
+  }
   const DefinedOperator& op = *call.op;
   const std::uint64_t found = hash(origins_, call.step);
   if (!op.selected.load(std::memory_order_relaxed)) return std::nullopt;
@@ -185,8 +187,8 @@ std::uint64_t WiringRecorder::hash(std::span<const Origin> origins, std::int64_t
     if (mark) hash = add_to_hash(hash, static_cast<std::uint64_t>(step - mark->step) << 32 | mark->output);
   };
   for (const Origin& origin : origins) {
-    hash = add_to_hash(
-        hash, std::uint64_t{origin.index} << 2 | (origin.is_outside ? 2 : 0) | (origin.is_view ? 1 : 0));
+    hash = add_to_hash(hash, std::uint64_t{origin.index} << 3 | (origin.is_overwritten ? 4 : 0) |
+                                 (origin.is_outside ? 2 : 0) | (origin.is_view ? 1 : 0));
     add(origin.maker);
     for (std::size_t i = 0; i < origin.change_count; ++i) add(origin.changes[i]);
     if (!origin.is_view || !origin.maker) continue;
@@ -207,6 +209,7 @@ dump::Wiring WiringRecorder::describe(std::span<const Origin> origins, std::int6
     dump::Wiring::Input& input = wiring.inputs.emplace_back();
     input.index = origin.index;
     input.is_outside = origin.is_outside;
+    input.is_overwritten = origin.is_overwritten;
     input.is_view = origin.is_view;
     if (origin.maker) {
       input.maker = describe(*origin.maker, step);

@@ -90,7 +90,7 @@ class WiringRecorder {
   // Who made an input. Marks stay where they are while the lock is held and nothing is written.
   struct Origin {
     std::uint32_t index = 0;
-    bool is_outside = false, is_view = false;
+    bool is_outside = false, is_overwritten = false, is_view = false;
     const Mark* maker = nullptr;
     std::size_t change_count = 0;
     std::array<const Mark*, dump::Wiring::kMaxChanges> changes{};  // the last one first

@@ -32,6 +32,7 @@ std::string describe_input(const dump::Wiring::Input& input) {
     text += ", a view";
   }
   for (const dump::Wiring::Maker& maker : input.changed_by) text += ", changed by " + describe_maker(maker);
+  if (input.is_overwritten) text += ", overwritten without being read";
   return text;
 }
 
@@ -63,6 +64,7 @@ WiringLists::WiringLists(const dump::DumpSet& dump, const Chosen& chosen) : runs
       if (output != readers_.end()) output->second.push_back({run, input});
     };
     for (const dump::Wiring::Input& input : wiring->inputs) {
+      if (input.is_overwritten) continue;
       if (input.maker) add(*input.maker, input.index);
       for (const dump::Wiring::Maker& maker : input.changed_by) add(maker, input.index);
     }
@@ -121,6 +123,7 @@ void WiringLists::add_to(Json& record, std::uint32_t run, const dump::Slot& slot
     record["view"] = {{"offset", input->view->offset}, {"strides", input->view->strides}};
   else if (input->is_view)
     record["view"] = true;
+  if (input->is_overwritten) record["overwrites"] = true;
   if (input->changed_by.empty()) return;
   record["changed_by"] = Json::array();
   for (const dump::Wiring::Maker& maker : input->changed_by)

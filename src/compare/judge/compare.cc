@@ -55,6 +55,8 @@ class Comparer {
         actual_(actual),
         pairs_(pairing.pairs),
         options_(options),
+        golden_wiring_(golden.runs()),
+        actual_wiring_(actual.runs()),
         study_(make_study(relation)),
         walk_(study_),
         questions_(golden, actual),
@@ -93,8 +95,13 @@ class Comparer {
   };
 
   Study make_study(const RunRelation& relation) {
-    Study study{
-        .golden = &golden_, .actual = &actual_, .pairs = pairs_, .relation = relation, .options = &options_};
+    Study study{.golden = &golden_,
+                .actual = &actual_,
+                .golden_wiring = &golden_wiring_,
+                .actual_wiring = &actual_wiring_,
+                .pairs = pairs_,
+                .relation = relation,
+                .options = &options_};
     const bool is_sharded = relation.sharded != nullptr;
     study.unfinished = find_unfinished(golden_, actual_, is_sharded, unfinished_reasons_);
     study.systematic = find_systematic(golden_.runs(), actual_.runs(), pairs_, study.unfinished, !is_sharded);
@@ -172,6 +179,7 @@ class Comparer {
   const dump::DumpSet &golden_, &actual_;
   const std::vector<OperatorPair>& pairs_;
   const CompareOptions& options_;
+  Wiring golden_wiring_, actual_wiring_;
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
   std::optional<std::string> environments_;

@@ -49,6 +49,7 @@ void Walk::look_with(std::size_t first, std::size_t last, OperatorComparison& op
 void Walk::look(OperatorComparison& op, std::size_t place) {
   const bool explains = study_.options != nullptr && study_.options->explain;
   Trace trace, *const wanted = explains ? &trace : nullptr;
+  ledger_.set_next_place(place);
   look_with(0, evidence_, op, nullptr);
   if (explains)
     for (const SlotComparison& slot : op.slots)

@@ -41,6 +41,9 @@ class Ledger {
 
   // ---- While operators are looked at.
 
+  // Of the pair that is looked at.
+  std::size_t next_place() const { return next_place_; }
+  void set_next_place(std::size_t place) { next_place_ = place; }
   // Takes an operator of the pair at `place` that has its verdict. Whether it is the most urgent one so far.
   bool add(const OperatorComparison& op, std::size_t place);
 
@@ -106,6 +109,7 @@ class Ledger {
   std::optional<std::uint32_t> fed_rank_;  // the last one that got a difference from another rank
   std::optional<std::int64_t> last_step_;
   std::optional<Accusation> all_, paired_;  // the most urgent ones: of all, of those of both runs
+  std::size_t next_place_ = 0;
   std::uint64_t paired_count_ = 0;
   std::vector<std::size_t> singles_;
   std::vector<OpenPair> open_pairs_;

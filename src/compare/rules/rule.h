@@ -18,6 +18,7 @@
 #include "compare/operator_pair.h"
 #include "compare/pairs/make_operator.h"
 #include "compare/rules/ledger.h"
+#include "compare/wiring/wiring.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
@@ -36,7 +37,8 @@ inline constexpr std::string_view kStageNames[] = {"leave out",      "cause",  "
 
 // What rules know of the two runs.
 struct Study {
-  const dump::DumpSet *golden = nullptr, *actual = nullptr;  // null in tests of single operators
+  const dump::DumpSet *golden = nullptr, *actual = nullptr;         // null in tests of single operators
+  const Wiring *golden_wiring = nullptr, *actual_wiring = nullptr;  // of the dumps, if there are any
   std::span<const OperatorPair> pairs = {};
   RunRelation relation = {};
   const CompareOptions* options = nullptr;

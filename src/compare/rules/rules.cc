@@ -17,7 +17,7 @@ std::span<const Rule* const> rules() {
       // Which tensors count. The first rule that leaves one out gives the reason.
       &kOtherRank, &kOverwritten, &kOtherFramework, &kNotLogged, &kNotOnAllRanks, &kShardLeftOut, &kOwnRows,
       &kOtherLayout, &kOptionalOutput, &kOperatorLeftOut, &kRewrittenNumber, &kAddedInput, &kSilentDump,
-      &kUnfinished, &kSameOfOtherInputs,
+      &kUnfinished, &kSameOfOtherInputs, &kNeverRead,
       // The operator has a verdict by its tensors here. A cause rules out that rounding explains them.
       &kOtherArgument,
       // The first reason that excuses an operator settles it.

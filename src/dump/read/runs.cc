@@ -198,7 +198,8 @@ void Runs::add_wiring(std::uint32_t number, const LoggedWiring& logged) {
   for (const Wiring::Input& input : logged.wiring.inputs) {
     out.number(input.index);
     out.number(std::uint64_t{input.maker.has_value()} | (input.is_outside ? 2U : 0U) |
-               (input.is_view ? 4U : 0U) | (input.view ? 8U : 0U) | input.changed_by.size() << 4);
+               (input.is_view ? 4U : 0U) | (input.view ? 8U : 0U) | (input.is_overwritten ? 16U : 0U) |
+               input.changed_by.size() << 5);
     if (input.maker) pack(*input.maker, bytes);
     for (const Wiring::Maker& maker : input.changed_by) pack(maker, bytes);
     if (!input.view) continue;
@@ -219,8 +220,9 @@ Wiring Runs::make_wiring(const StoredWiring& stored) const {
     const std::uint64_t flags = in.number();
     input.is_outside = (flags & 2) != 0;
     input.is_view = (flags & 4) != 0;
+    input.is_overwritten = (flags & 16) != 0;
     if ((flags & 1) != 0) input.maker = unpack_maker(in);
-    for (std::uint64_t i = 0; i < flags >> 4; ++i) input.changed_by.push_back(unpack_maker(in));
+    for (std::uint64_t i = 0; i < flags >> 5; ++i) input.changed_by.push_back(unpack_maker(in));
     if ((flags & 8) == 0) continue;
     input.view.emplace().offset = in.signed_number();
     input.view->strides.resize(in.number());

@@ -196,11 +196,14 @@ TEST(Runs, KnowWhoMadeWhatTheyRead) {
   };
   const Wiring::Maker by_relu{.name = "relu", .number = relu},
       by_other{.name = "other", .output = 300, .steps_before = 2};
-  const std::vector<Wiring::Input> full{
-      {.index = 0, .maker = by_relu},
-      {.index = 2, .is_outside = true},
-      {.index = 300, .maker = by_other, .is_view = true, .view = Wiring::View{70000, {1, -1, 0}}},
-      {.index = 301, .is_view = true, .changed_by = {by_other, by_relu}}};
+  const std::vector<Wiring::Input> full{{.index = 0, .maker = by_relu},
+                                        {.index = 2, .is_outside = true},
+                                        {.index = 300,
+                                         .maker = by_other,
+                                         .is_overwritten = true,
+                                         .is_view = true,
+                                         .view = Wiring::View{70000, {1, -1, 0}}},
+                                        {.index = 301, .is_view = true, .changed_by = {by_other, by_relu}}};
   runs.add_wiring(add, line(3, {{.index = 7, .is_outside = true}}));
   runs.add_wiring(add, line(1, {{.index = 5, .is_outside = true}}));
   runs.add_wiring(add, line(1, full));

@@ -64,7 +64,7 @@ class OtherSize : public RuleState {
     if (standing == nullptr) return;
     for (const OperatorComparison& reader : readers_) {
       const InputOrigin origin =
-          find_input_origin(reader, study_.golden->runs(), study_.actual->runs(), study_.pairs);
+          find_input_origin(reader, *study_.golden_wiring, *study_.actual_wiring, study_.pairs);
       auto single = origin.single && *origin.single < standing->place ? make_single(study_, *origin.single)
                                                                       : std::nullopt;
       if (!single) continue;
@@ -90,7 +90,7 @@ class InputOriginState : public RuleState {
     if (!is_open || !op.cause.empty()) return;
     if (study_.relation.is_across) return explain(ledger, explain_numbers(op));
     const dump::Runs &golden = study_.golden->runs(), &actual = study_.actual->runs();
-    InputOrigin origin = find_input_origin(op, golden, actual, study_.pairs);
+    InputOrigin origin = find_input_origin(op, *study_.golden_wiring, *study_.actual_wiring, study_.pairs);
     auto single = origin.single ? make_single(study_, *origin.single) : std::nullopt;
     if (!single) return explain(ledger, std::move(origin.text));
     Accusation accusation = accuse_single(rule_, std::move(*single), *origin.single, op.run());

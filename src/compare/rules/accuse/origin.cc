@@ -18,24 +18,6 @@
 namespace opdump::compare {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 256 << 20;  // that are read to find one operator
-
-// The last operator before the execution `reader` that made a tensor.
-std::optional<std::size_t> find_producer(const dump::Runs& runs, std::size_t reader,
-                                         const dump::Slot& tensor) {
-  const auto wanted = fingerprint_of(tensor);
-  if (!wanted) return std::nullopt;
-  std::uint64_t left = kMostBytes;
-  return find_last_output(runs, reader, [&](const dump::Slot& slot) {
-    if (slot.dtype != tensor.dtype || element_count_of(slot) != wanted->count) return false;
-    const std::uint64_t bytes =
-        model::element_count(*slot.shape).value_or(0) * model::dtype_info(slot.dtype).bits / 8;
-    if (bytes > left) return false;
-    left -= bytes;
-    return fingerprint_of(slot) == wanted;
-  });
-}
-
 // Of a tensor with one element.
 std::optional<double> single_number(const dump::Slot& slot) {
   if (slot.file.empty()) return std::nullopt;
@@ -84,7 +66,7 @@ bool is_open_input(const SlotComparison& slot) {
 
 class Origin {
  public:
-  Origin(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs)
+  Origin(const Wiring& golden, const Wiring& actual, std::span<const OperatorPair> pairs)
       : golden_(golden), actual_(actual), pairs_(pairs) {}
 
   InputOrigin find(const OperatorPair& reader, const SlotComparison& slot) const {
@@ -93,23 +75,23 @@ class Origin {
       return of_other_shape(reader, slot);
     if (const auto print = fingerprint_of(*slot.golden); print && print == fingerprint_of(*slot.actual))
       return {name + " has golden's elements in another order (transposed?)"};
-    const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
+    const auto in_actual = actual_.maker(reader.actual, *slot.actual);
     if (in_actual && !partner_in_golden(*in_actual)) return of_single(name, *in_actual, true);
-    const auto made = find_producer(golden_, reader.golden, *slot.golden);
+    const auto made = golden_.maker(reader.golden, *slot.golden);
     if (!in_actual && !made) return {describe_numbers(slot)};
     const auto partner = made ? partner_in_actual(*made) : std::nullopt;
     if (made && !partner) return of_single(name, *made, false);
     if (!made) return {};
-    const std::string maker = one_line(operator_name(golden_.without_slots(*made)));
+    const std::string maker = one_line(operator_name(golden_.runs().without_slots(*made)));
     if (in_actual)
       return *in_actual == *partner || has_one_value(*slot.actual)
                  ? InputOrigin()
                  : InputOrigin{name + " is what " +
-                               one_line(operator_name(actual_.without_slots(*in_actual))) +
+                               one_line(operator_name(actual_.runs().without_slots(*in_actual))) +
                                " made, in golden what " + maker + " made"};
     // Actual's has made the same: what actual's reader got is no longer that, or is another part.
     const auto wanted = fingerprint_of(*slot.golden);
-    const std::vector<dump::Slot> outputs = outputs_of(actual_, *partner);
+    const std::vector<dump::Slot> outputs = outputs_of(actual_.runs(), *partner);
     if (std::ranges::none_of(outputs, [&](const auto& output) { return fingerprint_of(output) == wanted; }))
       return {};
     // Of a number, the two being equal may be chance.
@@ -122,8 +104,8 @@ class Origin {
  private:
   InputOrigin of_other_shape(const OperatorPair& reader, const SlotComparison& slot) const {
     const std::string name = slot_name(slot);
-    const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
-    const auto in_golden = find_producer(golden_, reader.golden, *slot.golden);
+    const auto in_actual = actual_.maker(reader.actual, *slot.actual);
+    const auto in_golden = golden_.maker(reader.golden, *slot.golden);
     InputOrigin origin;
     if (in_actual && !partner_in_golden(*in_actual)) origin = of_single(name, *in_actual, true);
     if (!origin.single && in_golden && !partner_in_actual(*in_golden))
@@ -134,32 +116,34 @@ class Origin {
     return origin;
   }
   InputOrigin of_single(const std::string& name, std::size_t run, bool is_actual) const {
-    const dump::Runs& runs = is_actual ? actual_ : golden_;
-    run = see_through_copies(runs, run, is_actual);
+    const Wiring& wiring = is_actual ? actual_ : golden_;
+    const dump::Runs& runs = wiring.runs();
+    run = see_through_copies(wiring, run, is_actual);
     const auto pair =
         std::ranges::find(pairs_, run, is_actual ? &OperatorPair::actual : &OperatorPair::golden);
-    if (pair == pairs_.end() || copies_data(runs, run)) return {};
+    if (pair == pairs_.end() || copies_data(wiring, run)) return {};
     return {.text = name + " is made by " + one_line(operator_name(runs.without_slots(run))) +
                     ", which only " + (is_actual ? "actual" : "golden") + " has",
             .single = static_cast<std::size_t>(pair - pairs_.begin())};
   }
   // The operator that made what `run` and others before it only copy, if only its run has it, too.
-  std::size_t see_through_copies(const dump::Runs& runs, std::size_t run, bool is_actual) const {
+  std::size_t see_through_copies(const Wiring& wiring, std::size_t run, bool is_actual) const {
+    const dump::Runs& runs = wiring.runs();
     while (model::has_trait(runs.without_slots(run).type, model::Trait::copies)) {
       std::optional<std::size_t> maker;
       for (const dump::Slot& slot : runs.slots(run))
-        if (slot.side == model::Side::input) maker = find_producer(runs, run, slot);
+        if (slot.side == model::Side::input) maker = wiring.maker(run, slot);
       if (!maker || (is_actual ? partner_in_golden(*maker) : partner_in_actual(*maker))) break;
       run = *maker;
     }
     return run;
   }
   // Whether it only copies what no operator made.
-  static bool copies_data(const dump::Runs& runs, std::size_t run) {
+  static bool copies_data(const Wiring& wiring, std::size_t run) {
+    const dump::Runs& runs = wiring.runs();
     if (!model::has_trait(runs.without_slots(run).type, model::Trait::copies)) return false;
     for (const dump::Slot& slot : runs.slots(run))
-      if (slot.side == model::Side::input && (!fingerprint_of(slot) || find_producer(runs, run, slot)))
-        return false;
+      if (slot.side == model::Side::input && (!fingerprint_of(slot) || wiring.maker(run, slot))) return false;
     return true;
   }
   std::optional<std::size_t> partner_in_golden(std::size_t actual) const {
@@ -175,16 +159,16 @@ class Origin {
                : std::optional<std::size_t>(pair->actual);
   }
 
-  const dump::Runs &golden_, &actual_;
+  const Wiring &golden_, &actual_;
   std::span<const OperatorPair> pairs_;
 };
 
 }  // namespace
 
-InputOrigin find_input_origin(const OperatorComparison& op, const dump::Runs& golden,
-                              const dump::Runs& actual, std::span<const OperatorPair> pairs) {
+InputOrigin find_input_origin(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
+                              std::span<const OperatorPair> pairs) {
   if (op.golden == nullptr || op.actual == nullptr) return {};
-  const auto execution = find_execution(golden, *op.golden);
+  const auto execution = find_execution(golden.runs(), *op.golden);
   if (!execution) return {};
   const auto reader = std::ranges::find(pairs, *execution, &OperatorPair::golden);
   if (reader == pairs.end() || reader->actual == OperatorPair::kNone) return {};

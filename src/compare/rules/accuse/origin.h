@@ -9,7 +9,7 @@
 
 #include "compare/comparison.h"
 #include "compare/pairs/pairing.h"
-#include "dump/read/runs.h"
+#include "compare/wiring/wiring.h"
 
 namespace opdump::compare {
 
@@ -27,11 +27,10 @@ struct InputOrigin {
   std::optional<std::size_t> single = {};
 };
 
-// Of an operator that both runs have, and whose inputs differ. Operators are recognised by what is in their
-// outputs: those of the same rank are read, from the last one before it on, as far as that is quick. What
-// only copies data, as to another type, is not named.
-InputOrigin find_input_origin(const OperatorComparison& op, const dump::Runs& golden,
-                              const dump::Runs& actual, std::span<const OperatorPair> pairs);
+// Of an operator that both runs have, and whose inputs differ. What only copies data, as to another type, is
+// not named.
+InputOrigin find_input_origin(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
+                              std::span<const OperatorPair> pairs);
 
 // The text about numbers, of runs in two frameworks, whoever made the number.
 std::string explain_numbers(const OperatorComparison& op);

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <string>
+
+#include "base/text/text.h"
+#include "compare/key_slots.h"
+#include "compare/names.h"
+#include "compare/rules/leave_out/leave_out.h"
+
+namespace opdump::compare {
+namespace {
+
+// A random initialisation over which weights are loaded, whatever its seed.
+class NeverRead : public RuleState {
+ public:
+  NeverRead(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
+
+  // As the wiring of both runs has it; memory that is written without an operator is none that it knows.
+  bool look(OperatorComparison& op, Ledger& ledger) override {
+    const auto differs = [](const SlotComparison& slot) {
+      return side_of(slot) == model::Side::output && is_difference(slot.verdict);
+    };
+    const OperatorPair& pair = study_.pairs[ledger.next_place()];
+    if (!pair.is_whole() || std::ranges::none_of(op.slots, differs) ||
+        !study_.golden_wiring->is_overwritten_unread(pair.golden) ||
+        !study_.actual_wiring->is_overwritten_unread(pair.actual))
+      return false;
+    for (SlotComparison& slot : op.slots) {
+      if (!is_difference(slot.verdict)) continue;
+      slot.verdict = Verdict::skipped;
+      slot.reason = "replaced before anything reads it";
+      slot.rule = rule_.name;
+    }
+    op.rule = rule_.name;
+    if (count_++ == 0) first_ = one_line(operator_name(op.run()));
+    return true;
+  }
+
+  void remark(Ledger& ledger) override {
+    if (count_ > 0)
+      ledger.note(rule_.name, counted(count_, "operator") + (count_ == 1 ? " gives" : " give") +
+                                  " other values that are replaced before anything reads them (first " +
+                                  first_ + "): no difference");
+  }
+
+ private:
+  const Rule& rule_;
+  const Study& study_;
+  std::uint64_t count_ = 0;
+  std::string first_;
+};
+
+}  // namespace
+
+const Rule kNeverRead{
+    .name = "never-read",
+    .sentence =
+        "what is replaced in both runs before anything reads it, as a random initialisation "
+        "over which weights are loaded, says nothing",
+    .stage = Stage::leave_out,
+    .applies =
+        [](const Study& study) {
+          return study.is_plain() && study.golden_wiring->is_recorded() && study.actual_wiring->is_recorded();
+        },
+    .begin = begin_state<NeverRead>};
+
+}  // namespace opdump::compare

@@ -1,0 +1,119 @@
+#include "compare/wiring/wiring.h"
+
+#include <algorithm>
+
+#include "compare/wiring/content.h"
+#include "compare/wiring/producer.h"
+
+namespace opdump::compare {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 256 << 20;  // that are read to find one operator
+
+bool is_view(const dump::Runs& runs, std::size_t execution) {
+  const dump::RunSlots slots = runs.slots(execution);
+  return std::ranges::any_of(slots, [](const dump::Slot& slot) {
+    return slot.side == model::Side::output && slot.undumped_reason == "view";
+  });
+}
+
+std::optional<std::size_t> find_by_content(const dump::Runs& runs, std::size_t reader,
+                                           const dump::Slot& input) {
+  const auto wanted = fingerprint_of(input);
+  if (!wanted) return std::nullopt;
+  std::uint64_t left = kMostBytes;
+  return find_last_output(runs, reader, [&](const dump::Slot& slot) {
+    if (slot.dtype != input.dtype || element_count_of(slot) != wanted->count) return false;
+    const std::uint64_t bytes =
+        model::element_count(*slot.shape).value_or(0) * model::dtype_info(slot.dtype).bits / 8;
+    if (bytes > left) return false;
+    left -= bytes;
+    return fingerprint_of(slot) == wanted;
+  });
+}
+
+}  // namespace
+
+void Wiring::read() const {
+  if (is_read_) return;
+  is_read_ = true;
+  for (std::uint32_t i = 0; i < runs_.size(); ++i) {
+    if (runs_.operator_number(i) == 0) continue;
+    const dump::Runs::Section& section = runs_.section_of(i);
+    const auto [known, is_new] =
+        executions_.try_emplace({section.rank, runs_.operator_number(i), section.step}, i);
+    if (!is_new) known->second = kSeveral;
+  }
+  for (std::uint32_t i = 0; i < runs_.size(); ++i) {
+    const auto wiring = runs_.wiring_of(i);
+    if (wiring == nullptr) continue;
+    for (const dump::Wiring::Input& input : wiring->inputs) {
+      const bool overwrites = input.is_overwritten && input.as() != dump::Wiring::As::view;
+      const auto add = [&](const dump::Wiring::Maker& maker) {
+        if (const auto execution = find(i, maker))
+          uses_[{*execution, maker.output}].push_back({i, overwrites});
+      };
+      if (input.maker) add(*input.maker);
+      for (const dump::Wiring::Maker& maker : input.changed_by) add(maker);
+    }
+  }
+}
+
+std::optional<std::uint32_t> Wiring::find(std::uint32_t reader, const dump::Wiring::Maker& maker) const {
+  if (maker.number == 0) return std::nullopt;
+  const dump::Runs::Section& section = runs_.section_of(reader);
+  const auto found = executions_.find({section.rank, maker.number, section.step - maker.steps_before});
+  return found == executions_.end() || found->second == kSeveral ? std::nullopt
+                                                                 : std::optional(found->second);
+}
+
+Wiring::Recorded Wiring::recorded(std::uint32_t reader, std::uint32_t input) const {
+  if (!is_recorded()) return {};
+  read();
+  const auto wiring = runs_.wiring_of(reader);
+  const dump::Wiring::Input* const known = wiring == nullptr ? nullptr : wiring->find(input);
+  if (known == nullptr || known->as() != dump::Wiring::As::whole) return {};
+  if (known->is_outside) return {.is_known = true};
+  const auto maker = known->maker ? find(reader, *known->maker) : std::nullopt;
+  if (!maker) return {};
+  return {.is_known = true, .maker = Output{*maker, known->maker->output}};
+}
+
+std::optional<std::size_t> Wiring::maker(std::size_t reader, const dump::Slot& input) const {
+  const Recorded found = recorded(static_cast<std::uint32_t>(reader), input.index);
+  if (found.is_known && !found.maker) return std::nullopt;
+  // A view has elements of what another operator made, in its order or another one.
+  if (found.maker && !is_view(runs_, found.maker->execution)) return found.maker->execution;
+  return find_by_content(runs_, reader, input);
+}
+
+bool Wiring::is_overwritten_unread(std::uint32_t execution) const {
+  if (!is_recorded()) return false;
+  read();
+  return is_dead(execution, 0);
+}
+
+// Its outputs are replaced, and what reads them before only writes to them in place and is replaced, too.
+bool Wiring::is_dead(std::uint32_t execution, unsigned depth) const {
+  if (const auto known = dead_.find(execution); known != dead_.end()) return known->second;
+  if (depth == kMostInARow) return false;
+  bool is_dead_here = true, has_output = false;
+  for (const dump::Slot& slot : runs_.slots(execution)) {
+    if (slot.side != model::Side::output) continue;
+    has_output = true;
+    const auto uses = uses_.find({execution, slot.index});
+    // What nobody is known to read, nobody is known to replace, either.
+    if (uses == uses_.end()) {
+      is_dead_here = false;
+      break;
+    }
+    is_dead_here &= std::ranges::any_of(uses->second, [&](const Use& use) {
+      return use.overwrites || runs_.without_slots(use.reader).type.ends_with('_');
+    });
+    is_dead_here &= std::ranges::all_of(
+        uses->second, [&](const Use& use) { return use.overwrites || is_dead(use.reader, depth + 1); });
+  }
+  return dead_[execution] = has_output && is_dead_here;
+}
+
+}  // namespace opdump::compare

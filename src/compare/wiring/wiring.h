@@ -1,0 +1,69 @@
+// Who made what the operators of a run read: as the recorder saw it, else by what is in the tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "dump/read/runs.h"
+
+namespace opdump::compare {
+
+class Wiring {
+ public:
+  // The runs must outlive this. Nothing is read yet.
+  explicit Wiring(const dump::Runs& runs) : runs_(runs) {}
+
+  // An output of an execution, by their indices in dump::Runs and by operand.
+  struct Output {
+    std::uint32_t execution = 0, output = 0;
+    auto operator<=>(const Output&) const = default;
+  };
+
+  const dump::Runs& runs() const { return runs_; }
+
+  // Whether the recording says who made what; dumps of others and older ones do not.
+  bool is_recorded() const { return runs_.have_wirings(); }
+
+  // The execution that made all of an input, an operand index, as recorded: views are made by operators, too.
+  // `is_known` without a maker: no recorded operator made it.
+  struct Recorded {
+    bool is_known = false;
+    std::optional<Output> maker = {};
+  };
+  Recorded recorded(std::uint32_t reader, std::uint32_t input) const;
+
+  // The execution that made all of a tensor that `reader` reads: as recorded, else the last one before it of
+  // its rank with the same elements, in any order, as far as that is quick. Nothing if none did, as of
+  // weights and data.
+  std::optional<std::size_t> maker(std::size_t reader, const dump::Slot& input) const;
+
+  // Whether everything that an execution made was replaced before anything read it: a random initialisation
+  // over which weights are loaded. False where that is not certain, as always where nothing is recorded.
+  bool is_overwritten_unread(std::uint32_t execution) const;
+
+ private:
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // rank, number of the operator, step
+  void read() const;
+  std::optional<std::uint32_t> find(std::uint32_t reader, const dump::Wiring::Maker& maker) const;
+  bool is_dead(std::uint32_t execution, unsigned depth) const;
+  static constexpr std::uint32_t kSeveral = UINT32_MAX;  // executions have one key
+  static constexpr unsigned kMostInARow = 64;            // operators that write to one tensor in place
+
+  struct Use {
+    std::uint32_t reader = 0;
+    bool overwrites = false;  // without reading it
+  };
+
+  const dump::Runs& runs_;
+  mutable bool is_read_ = false;
+  mutable std::map<Key, std::uint32_t> executions_;
+  mutable std::map<Output, std::vector<Use>> uses_;
+  mutable std::map<std::uint32_t, bool> dead_;  // what was asked
+};
+
+}  // namespace opdump::compare
