@@ -355,6 +355,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/measure/sharded/rank_averages.cc
   compare/measure/sharded/shard_layout.cc
   compare/measure/sharded/shard_statistics.cc
+  compare/measure/relation.cc
   compare/measure/share.cc
   compare/measure/statistics.cc
   compare/measure/tasks.cc
@@ -385,6 +386,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/accuse/one_sided.cc
   compare/rules/accuse/origin.cc
   compare/rules/accuse/regions.cc
+  compare/rules/accuse/relation.cc
   compare/rules/accuse/views.cc
   compare/rules/accuse/wrong_region.cc
   compare/rules/evidence.cc
@@ -424,6 +426,7 @@ set(OPDUMP_TESTS_compare
   compare/judge/walk_test.cc
   compare/measure/sharded/rank_averages_test.cc
   compare/measure/sharded/shard_layout_test.cc
+  compare/measure/relation_test.cc
   compare/measure/statistics_test.cc
   compare/measure/tensor_layout_test.cc
   compare/pairs/across/pair_across_test.cc

@@ -51,6 +51,7 @@ bool amplifies(const compare::OperatorComparison& op);
 // Relative L2 of what another order of operators rounds otherwise.
 inline constexpr double kLargestRounding = 1e-4;
 // By more than that, than 8 roundoffs of the coarser type, and than what the comparison takes for rounding.
+// What differs and cannot be measured, as another shape, is none.
 bool is_beyond_rounding(const compare::SlotComparison& slot);
 
 // The same of any output.

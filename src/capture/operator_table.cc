@@ -134,7 +134,7 @@ void OperatorTable::log_layout(const DefinedOperator& op, std::int64_t step, dum
   log_dirty_ = true;
 }
 
-void OperatorTable::log_wiring(const DefinedOperator& op, std::int64_t step, dump::Wiring wiring) {
+void OperatorTable::log_wiring(const DefinedOperator& op, std::int64_t step, dump::CallWiring wiring) {
   if (state_.stopped) return;
   const dump::LoggedWiring logged{op.op.name, op.op.graph_id, step, std::move(wiring)};
   const std::lock_guard lock(mutex_);

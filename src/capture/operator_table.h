@@ -82,7 +82,7 @@ class OperatorTable {
   // Logs which parts of tensors it has from this step on.
   void log_layout(const DefinedOperator& op, std::int64_t step, dump::CallLayout layout);
   // Logs who made what it reads from this step on.
-  void log_wiring(const DefinedOperator& op, std::int64_t step, dump::Wiring wiring);
+  void log_wiring(const DefinedOperator& op, std::int64_t step, dump::CallWiring wiring);
   Result<> flush_log();
 
   bool is_empty() const;

@@ -142,17 +142,17 @@ std::optional<LoggedLayout> parse_layout(const json& object) {
 }
 
 // The maker is the operator under the key "maker"; `output` and `steps_before` are 0 where they are absent.
-std::optional<Wiring::Maker> parse_maker(const json& object) {
+std::optional<CallWiring::Maker> parse_maker(const json& object) {
   const auto name = object.is_object() ? find_text(object, "maker") : std::nullopt;
   const auto number = [&](const char* key) {
     return object.contains(key) ? find_integer<std::uint32_t>(object, key) : std::uint32_t{0};
   };
   const auto output = name ? number("output") : std::nullopt, steps = name ? number("steps_before") : output;
   if (!output || !steps) return std::nullopt;
-  return Wiring::Maker{.name = *name, .output = *output, .steps_before = *steps};
+  return CallWiring::Maker{.name = *name, .output = *output, .steps_before = *steps};
 }
 
-bool parse_view(const json& object, Wiring::Input& input) {
+bool parse_view(const json& object, CallWiring::Input& input) {
   const auto view = object.find("view");
   if (view == object.end()) return true;
   input.is_view = true;
@@ -160,15 +160,15 @@ bool parse_view(const json& object, Wiring::Input& input) {
   const auto offset = view->is_object() ? find_integer<std::int64_t>(*view, "offset") : std::nullopt;
   auto strides = view->is_object() ? find_numbers(*view, "strides") : std::nullopt;
   if (!offset || !strides) return false;
-  input.view = Wiring::View{*offset, std::move(*strides)};
+  input.view = CallWiring::View{*offset, std::move(*strides)};
   return true;
 }
 
-std::optional<Wiring::Input> parse_input(const std::string& index, const json& value) {
+std::optional<CallWiring::Input> parse_input(const std::string& index, const json& value) {
   const auto number = parse_uint64(index);
   if (!number || !std::in_range<std::uint32_t>(*number) || !(value.is_null() || value.is_object()))
     return std::nullopt;
-  Wiring::Input input{.index = static_cast<std::uint32_t>(*number), .is_outside = value.is_null()};
+  CallWiring::Input input{.index = static_cast<std::uint32_t>(*number), .is_outside = value.is_null()};
   if (value.is_null()) return input;
   if (const auto maker = value.find("maker"); maker != value.end() && maker->is_null())
     input.is_outside = true;
@@ -200,8 +200,8 @@ std::optional<LoggedWiring> parse_wiring(const json& object) {
     if (!input) return std::nullopt;
     logged.wiring.inputs.push_back(std::move(*input));
   }
-  std::ranges::sort(logged.wiring.inputs, {}, &Wiring::Input::index);
-  const auto twice = std::ranges::adjacent_find(logged.wiring.inputs, {}, &Wiring::Input::index);
+  std::ranges::sort(logged.wiring.inputs, {}, &CallWiring::Input::index);
+  const auto twice = std::ranges::adjacent_find(logged.wiring.inputs, {}, &CallWiring::Input::index);
   if (twice != logged.wiring.inputs.end()) return std::nullopt;
   return logged;
 }
@@ -225,13 +225,13 @@ void append_quoted(std::string& line, std::string_view text) {
     line += json_text(json(text));
 }
 
-void append_maker(std::string& line, const Wiring::Maker& maker) {
+void append_maker(std::string& line, const CallWiring::Maker& maker) {
   append_quoted(line += R"("maker":)", maker.name);
   if (maker.output != 0) line.append(R"(,"output":)").append(std::to_string(maker.output));
   if (maker.steps_before != 0) line.append(R"(,"steps_before":)").append(std::to_string(maker.steps_before));
 }
 
-void append_view(std::string& line, const std::optional<Wiring::View>& view) {
+void append_view(std::string& line, const std::optional<CallWiring::View>& view) {
   if (line.back() != '{') line += ',';
   if (!view) {
     line += R"("view":true)";
@@ -243,7 +243,7 @@ void append_view(std::string& line, const std::optional<Wiring::View>& view) {
   line += "]}";
 }
 
-void append_input(std::string& line, const Wiring::Input& input) {
+void append_input(std::string& line, const CallWiring::Input& input) {
   if (input.is_outside && input.changed_by.empty()) {
     line += "null";
     return;
@@ -257,7 +257,7 @@ void append_input(std::string& line, const Wiring::Input& input) {
   if (input.is_overwritten) line += line.back() == '{' ? R"("overwrites":true)" : R"(,"overwrites":true)";
   if (!input.changed_by.empty()) {
     line += line.back() == '{' ? R"("changed_by":[)" : R"(,"changed_by":[)";
-    for (const Wiring::Maker& maker : input.changed_by) {
+    for (const CallWiring::Maker& maker : input.changed_by) {
       append_maker(line += &maker == input.changed_by.data() ? "{" : ",{", maker);
       line += '}';
     }
@@ -379,7 +379,7 @@ std::string format_log_line(const LoggedLayout& logged) {
 // Made without values of JSON: each operator has such lines.
 std::string format_log_line(const LoggedWiring& logged) {
   std::string line = R"({"graph_id":)" + std::to_string(logged.graph_id) + R"(,"inputs":{)";
-  for (const Wiring::Input& input : logged.wiring.inputs) {
+  for (const CallWiring::Input& input : logged.wiring.inputs) {
     if (&input != logged.wiring.inputs.data()) line += ',';
     append_input(line.append("\"").append(std::to_string(input.index)).append("\":"), input);
   }

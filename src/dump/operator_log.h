@@ -62,7 +62,7 @@ struct LoggedWiring {
   std::string operator_name;  // full scoped name
   std::int64_t graph_id = 0;
   std::int64_t step = 0;
-  Wiring wiring = {};  // makers have no numbers
+  CallWiring wiring = {};  // makers have no numbers
 };
 
 // The arguments as JSON: an object in the order of the schema. A tensor is {"tensor":1}, and if it is a

@@ -105,7 +105,8 @@ TEST(OperatorLog, LayoutsOfRanks) {
 }
 
 TEST(OperatorLog, MakersOfInputs) {
-  const Wiring::Maker relu{.name = "Default/re\"lu-op0"}, sgd{.name = "s", .output = 2, .steps_before = 1};
+  const CallWiring::Maker relu{.name = "Default/re\"lu-op0"},
+      sgd{.name = "s", .output = 2, .steps_before = 1};
   const LoggedWiring logged{
       "a",
       -1,
@@ -116,7 +117,7 @@ TEST(OperatorLog, MakersOfInputs) {
                    .maker = sgd,
                    .is_overwritten = true,
                    .is_view = true,
-                   .view = Wiring::View{4, {1, 8}}},
+                   .view = CallWiring::View{4, {1, 8}}},
                   {.index = 3, .maker = relu, .is_view = true, .changed_by = {sgd, relu}},
                   {.index = 10, .is_outside = true, .changed_by = {sgd}},
                   {.index = 11, .changed_by = {sgd}}}}};
@@ -137,7 +138,7 @@ TEST(OperatorLog, MakersOfInputs) {
   EXPECT_EQ(lines.wirings[0].operator_name, "a");
   EXPECT_EQ(lines.wirings[0].step, 3);
   EXPECT_EQ(lines.wirings[0].wiring, logged.wiring);
-  EXPECT_EQ(lines.wirings[0].wiring.find(10)->as(), Wiring::As::changed);
+  EXPECT_EQ(lines.wirings[0].wiring.find(10)->as(), CallWiring::As::changed);
   EXPECT_EQ(lines.wirings[0].wiring.find(9), nullptr);
   for (const std::string_view inputs :
        {"[]", R"({"x":null})", R"({"-1":null})", R"({"4294967296":null})", R"({"0":1})",

@@ -9,7 +9,7 @@
 
 namespace opdump::dump {
 
-struct Wiring {
+struct CallWiring {
   // How an input lies in what its maker made.
   enum class As : std::uint8_t {
     whole,    // it is that output, unchanged
@@ -49,7 +49,7 @@ struct Wiring {
   static constexpr std::size_t kMaxChanges = 8;
 
   std::vector<Input> inputs = {};  // of which something is known, by index
-  bool operator==(const Wiring&) const = default;
+  bool operator==(const CallWiring&) const = default;
 
   // Null: nothing is known of that input.
   const Input* find(std::uint32_t index) const {

@@ -218,7 +218,7 @@ bool looks_like_regex(std::string_view text) {
   return text.find_first_of("*+?^$|()[]{}\\") != std::string_view::npos;
 }
 
-std::string hint_of(const OpSelector::Rule& rule, std::span<const std::string_view> names,
+std::string hint_of(const OpSelector::SelectorRule& rule, std::span<const std::string_view> names,
                     std::span<const std::string_view> types) {
   if (rule.kind != RuleKind::type && rule.kind != RuleKind::name) return "";
   if (looks_like_regex(rule.text)) return "; a regular expression is written name-regex(" + rule.text + ")";

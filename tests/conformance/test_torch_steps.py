@@ -217,7 +217,7 @@ def test_common_steps_are_compared_and_the_rest_is_named(recorded):
     done = compare(recorded("two"), recorded("three"))
     assert "first bad" not in done.stdout and "no difference found" in done.stdout, done.stdout
     assert "step 2 is only in actual: left out" in done.stdout
-    assert "after the last step golden ran 1 operator, and actual none there: left out" in done.stdout
+    assert "the last 1 operator after the last step is only in golden" in done.stdout
     assert done.returncode == 3
 
 

@@ -22,12 +22,12 @@ std::uint64_t add_to_hash(std::uint64_t hash, std::uint64_t number) {
 }
 
 // What lies `distance` bytes behind the first of a maker's elements, each of which has so many bytes.
-std::optional<dump::Wiring::View> describe_view(const model::TensorView& view, std::int64_t distance,
-                                                std::int64_t element_bytes) {
+std::optional<dump::CallWiring::View> describe_view(const model::TensorView& view, std::int64_t distance,
+                                                    std::int64_t element_bytes) {
   const bool is_alike = model::dtype_info(view.dtype).bits == element_bytes * 8;
   if (!is_alike || distance < 0 || distance % element_bytes != 0) return std::nullopt;
   const auto strides = view.strides.dims();
-  return dump::Wiring::View{distance / element_bytes, {strides.begin(), strides.end()}};
+  return dump::CallWiring::View{distance / element_bytes, {strides.begin(), strides.end()}};
 }
 
 // Whether the key is that of a block, not of contents: see place_of().
@@ -68,7 +68,7 @@ WiringRecorder::Place WiringRecorder::place_of(const Operand& operand) {
   return {operand.content << 1 | 1, operand.content, reinterpret_cast<std::intptr_t>(operand.view.data)};
 }
 
-std::optional<dump::Wiring> WiringRecorder::begin(WiringCall& call, std::span<const Operand> inputs) {
+std::optional<dump::CallWiring> WiringRecorder::begin(WiringCall& call, std::span<const Operand> inputs) {
   const std::lock_guard lock(mutex_);
   enter_step(call.step);
   if (inputs.empty()) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<dump::Wiring> WiringRecorder::begin(WiringCall& call, std::span<co
   const bool is_again = std::exchange(op.wiring_step, call.step) == call.step;
   if (op.last_wiring == found || (is_again && op.last_wiring == kAmbiguous)) return std::nullopt;
   op.last_wiring = is_again ? kAmbiguous : found;
-  return is_again ? dump::Wiring() : describe(origins_, call.step);
+  return is_again ? dump::CallWiring() : describe(origins_, call.step);
 }
 
 void WiringRecorder::end(const WiringCall& call, std::span<const Operand> outputs) {
@@ -199,14 +199,14 @@ std::uint64_t WiringRecorder::hash(std::span<const Origin> origins, std::int64_t
   return hash == kAmbiguous ? hash + 1 : hash;
 }
 
-dump::Wiring::Maker WiringRecorder::describe(const Mark& mark, std::int64_t step) {
+dump::CallWiring::Maker WiringRecorder::describe(const Mark& mark, std::int64_t step) {
   return {.name = mark.op->op.name, .output = mark.output, .steps_before = step - mark.step};
 }
 
-dump::Wiring WiringRecorder::describe(std::span<const Origin> origins, std::int64_t step) {
-  dump::Wiring wiring;
+dump::CallWiring WiringRecorder::describe(std::span<const Origin> origins, std::int64_t step) {
+  dump::CallWiring wiring;
   for (const Origin& origin : origins) {
-    dump::Wiring::Input& input = wiring.inputs.emplace_back();
+    dump::CallWiring::Input& input = wiring.inputs.emplace_back();
     input.index = origin.index;
     input.is_outside = origin.is_outside;
     input.is_overwritten = origin.is_overwritten;

@@ -53,7 +53,7 @@ class WiringRecorder {
   static constexpr std::size_t kMaxBlocks = 1 << 16, kMaxIdle = 1 << 14, kMaxMarks = 64;
 
   // A call begins. Returns who made what it reads, unless that is as for the last call of its operator.
-  std::optional<dump::Wiring> begin(WiringCall& call, std::span<const Operand> inputs);
+  std::optional<dump::CallWiring> begin(WiringCall& call, std::span<const Operand> inputs);
   // It has made its outputs.
   void end(const WiringCall& call, std::span<const Operand> outputs);
 
@@ -93,7 +93,7 @@ class WiringRecorder {
     bool is_outside = false, is_overwritten = false, is_view = false;
     const Mark* maker = nullptr;
     std::size_t change_count = 0;
-    std::array<const Mark*, dump::Wiring::kMaxChanges> changes{};  // the last one first
+    std::array<const Mark*, dump::CallWiring::kMaxChanges> changes{};  // the last one first
     const Operand* operand = nullptr;
     std::int64_t offset = 0;
 
@@ -114,8 +114,8 @@ class WiringRecorder {
   static Place place_of(const Operand& operand);
   static void find_in_block(const Block& block, const Footprint& where, Origin& origin);
   static std::uint64_t hash(std::span<const Origin> origins, std::int64_t step);
-  static dump::Wiring::Maker describe(const Mark& mark, std::int64_t step);
-  static dump::Wiring describe(std::span<const Origin> origins, std::int64_t step);
+  static dump::CallWiring::Maker describe(const Mark& mark, std::int64_t step);
+  static dump::CallWiring describe(std::span<const Origin> origins, std::int64_t step);
   void enter_step(std::int64_t step);
   void evict(std::uint64_t unused_since);
   void evict_half();

@@ -47,14 +47,14 @@ class WiringRecorderTest : public testing::Test {
     return op;
   }
 
-  static std::string describe(const dump::Wiring::Maker& maker) {
+  static std::string describe(const dump::CallWiring::Maker& maker) {
     std::string text = maker.name;
     if (maker.output != 0) text += "." + std::to_string(maker.output);
     for (std::int64_t i = 0; i < maker.steps_before; ++i) text += "'";
     return text;
   }
   // "relu" made it, a step before "relu'"; "-": no operator did; "?": nobody knows; "relu[2;1]": a view.
-  static std::string describe(const dump::Wiring::Input& input) {
+  static std::string describe(const dump::CallWiring::Input& input) {
     std::string text = input.maker ? describe(*input.maker) : input.is_outside ? "-" : "?";
     if (input.view) {
       text += "[" + std::to_string(input.view->offset);
@@ -63,7 +63,7 @@ class WiringRecorderTest : public testing::Test {
     } else if (input.is_view) {
       text += "[]";
     }
-    for (const dump::Wiring::Maker& maker : input.changed_by) text += " < " + describe(maker);
+    for (const dump::CallWiring::Maker& maker : input.changed_by) text += " < " + describe(maker);
     return text;
   }
 
@@ -74,7 +74,7 @@ class WiringRecorderTest : public testing::Test {
     if (wiring == nullptr) return call;
     *wiring = found ? "" : "as before";
     for (std::uint32_t i = 0; found && i < inputs.size(); ++i) {
-      const dump::Wiring::Input* const input = found->find(i);
+      const dump::CallWiring::Input* const input = found->find(i);
       *wiring += (i == 0 ? "" : ", ") + (input == nullptr ? "?" : describe(*input));
     }
     return call;
@@ -355,7 +355,7 @@ TEST_F(SessionWiringTest, ADumpHasWhoMadeWhatEachOperatorReads) {
     ASSERT_NE(run.wiring, nullptr) << run.name;
     if (run.name != "Default_relu-op0") continue;
     ASSERT_EQ(run.wiring->inputs.size(), 2u);
-    EXPECT_EQ(run.wiring->inputs[0].maker, (dump::Wiring::Maker{.name = "Default/addmm-op0"}))
+    EXPECT_EQ(run.wiring->inputs[0].maker, (dump::CallWiring::Maker{.name = "Default/addmm-op0"}))
         << "which is not recorded itself";
     EXPECT_TRUE(run.wiring->inputs[1].is_outside);
     EXPECT_FALSE(run.wiring->inputs[1].maker);

@@ -15,12 +15,12 @@ std::string steps_before(std::int64_t steps) {
   return steps == 0 ? "" : ", " + counted(static_cast<std::uint64_t>(steps), "step") + " before";
 }
 
-std::string describe_maker(const dump::Wiring::Maker& maker) {
+std::string describe_maker(const dump::CallWiring::Maker& maker) {
   return compare::one_line(maker.name) + " output." + std::to_string(maker.output) +
          steps_before(maker.steps_before);
 }
 
-std::string describe_input(const dump::Wiring::Input& input) {
+std::string describe_input(const dump::CallWiring::Input& input) {
   std::string text = input.maker        ? "made by " + describe_maker(*input.maker)
                      : input.is_outside ? "made by no recorded operator"
                                         : "maker unknown";
@@ -31,12 +31,13 @@ std::string describe_input(const dump::Wiring::Input& input) {
   } else if (input.is_view) {
     text += ", a view";
   }
-  for (const dump::Wiring::Maker& maker : input.changed_by) text += ", changed by " + describe_maker(maker);
+  for (const dump::CallWiring::Maker& maker : input.changed_by)
+    text += ", changed by " + describe_maker(maker);
   if (input.is_overwritten) text += ", overwritten without being read";
   return text;
 }
 
-Json maker_json(const dump::Wiring::Maker& maker, std::int64_t step) {
+Json maker_json(const dump::CallWiring::Maker& maker, std::int64_t step) {
   Json json;
   json["operator"] = maker.name;
   json["slot"] = "output." + std::to_string(maker.output);
@@ -59,14 +60,14 @@ WiringLists::WiringLists(const dump::DumpSet& dump, const Chosen& chosen) : runs
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
     const auto wiring = runs_.wiring_of(run);
     if (wiring == nullptr) continue;
-    const auto add = [&](const dump::Wiring::Maker& maker, std::uint32_t input) {
+    const auto add = [&](const dump::CallWiring::Maker& maker, std::uint32_t input) {
       const auto output = readers_.find(output_of(run, maker.number, maker.steps_before, maker.output));
       if (output != readers_.end()) output->second.push_back({run, input});
     };
-    for (const dump::Wiring::Input& input : wiring->inputs) {
+    for (const dump::CallWiring::Input& input : wiring->inputs) {
       if (input.is_overwritten) continue;
       if (input.maker) add(*input.maker, input.index);
-      for (const dump::Wiring::Maker& maker : input.changed_by) add(maker, input.index);
+      for (const dump::CallWiring::Maker& maker : input.changed_by) add(maker, input.index);
     }
   }
 }
@@ -83,7 +84,7 @@ std::vector<std::string> WiringLists::describe(std::uint32_t run, const dump::Sl
   std::vector<std::string> lines;
   if (slot.side == model::Side::input) {
     const auto wiring = runs_.wiring_of(run);
-    const dump::Wiring::Input* const input = wiring == nullptr ? nullptr : wiring->find(slot.index);
+    const dump::CallWiring::Input* const input = wiring == nullptr ? nullptr : wiring->find(slot.index);
     lines.push_back(input == nullptr ? "maker unknown" : describe_input(*input));
     return lines;
   }
@@ -113,7 +114,7 @@ void WiringLists::add_to(Json& record, std::uint32_t run, const dump::Slot& slot
     return;
   }
   const auto wiring = runs_.wiring_of(run);
-  const dump::Wiring::Input* const input = wiring == nullptr ? nullptr : wiring->find(slot.index);
+  const dump::CallWiring::Input* const input = wiring == nullptr ? nullptr : wiring->find(slot.index);
   if (input == nullptr) return;
   if (input->maker)
     record["made_by"] = maker_json(*input->maker, step);
@@ -126,7 +127,7 @@ void WiringLists::add_to(Json& record, std::uint32_t run, const dump::Slot& slot
   if (input->is_overwritten) record["overwrites"] = true;
   if (input->changed_by.empty()) return;
   record["changed_by"] = Json::array();
-  for (const dump::Wiring::Maker& maker : input->changed_by)
+  for (const dump::CallWiring::Maker& maker : input->changed_by)
     record["changed_by"].push_back(maker_json(maker, step));
 }
 

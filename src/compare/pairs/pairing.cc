@@ -1,5 +1,7 @@
 #include "compare/pairs/pairing.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -30,14 +32,21 @@ void join_loose(const Runs& golden, const Runs& actual, FramePairing& pairing,
                   actual.without_slots(0).name + " of actual, the only tensor there");
 }
 
-// Of a frame that is left out: what ran after the last step.
-std::string describe_tail(std::int64_t rank, std::uint32_t golden, std::uint32_t actual) {
-  const std::string where = "rank " + std::to_string(rank) + ": after the last step ";
-  if (golden > 0 && actual > 0)
-    return where + "golden ran " + counted(golden, "operator") + " and actual " + std::to_string(actual) +
-           ", not the same ones: left out";
-  return where + (golden > 0 ? "golden" : "actual") + " ran " + counted(golden + actual, "operator") +
-         ", and " + (golden > 0 ? "actual" : "golden") + " none there: left out";
+// What ran after the last step is compared as far as both runs go: an evaluation, or saving, of which one has
+// more, is an open question. Removes what is beyond that from the pairs behind the first `begin`.
+void leave_end_open(std::int64_t rank, std::size_t begin, Pairing& pairing) {
+  const auto is_whole = [](const OperatorPair& pair) { return pair.is_whole(); };
+  const auto last = std::find_if(pairing.pairs.rbegin(),
+                                 pairing.pairs.rend() - static_cast<std::ptrdiff_t>(begin), is_whole);
+  std::uint64_t only_golden = 0, only_actual = 0;
+  for (auto pair = last.base(); pair != pairing.pairs.end(); ++pair)
+    ++(pair->golden != OperatorPair::kNone ? only_golden : only_actual);
+  pairing.pairs.erase(last.base(), pairing.pairs.end());
+  for (const auto& [count, side] : {std::pair(only_golden, "golden"), std::pair(only_actual, "actual")})
+    if (count > 0)
+      pairing.incomplete.push_back("rank " + std::to_string(rank) + ": the last " +
+                                   counted(count, "operator") + " after the last step " +
+                                   (count == 1 ? "is" : "are") + " only in " + side);
 }
 
 }  // namespace
@@ -77,10 +86,9 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
       join_loose(golden, actual, frame, pairing.notes);
       frame.join_signatures();
     }
-    if (is_after_steps && !frame.is_whole())
-      pairing.notes.push_back(describe_tail(section.rank, golden_size, actual_size));
-    else
-      frame.append_pairs(pairing.pairs);
+    const std::size_t begin = pairing.pairs.size();
+    frame.append_pairs(pairing.pairs);
+    if (is_after_steps && !frame.is_whole()) leave_end_open(section.rank, begin, pairing);
   }
   if (aligned > 0)
     pairing.notes.push_back(counted(aligned, "operator") + (aligned == 1 ? " is" : " are") +

@@ -22,10 +22,10 @@ struct Pairing {
 // is left, by equal scope, type and slot shapes. An operator that an engine made of others bears the name of
 // the last of them. Several of the same kind pair in order. A rank, graph or step that is the only one on
 // each side need not be equal: a note says so. So does one where each dump is a single tensor. What ran after
-// the last step is paired where both dumps have it after the same step and ran the same operators there; else
-// it is left out, and a note says so. If one side is a log of DebugMode, operators whose names differ pair
-// by type and path of modules, in order. Both arguments are in the order of DumpSet::runs. Of `are_shards`,
-// other shapes do not tell operators of one name apart.
+// the last step is paired where both dumps have it after the same step; what one run has beyond the last of
+// these is left out, and Pairing::incomplete says so. If one side is a log of DebugMode, operators whose
+// names differ pair by type and path of modules, in order. Both arguments are in the order of DumpSet::runs.
+// Of `are_shards`, other shapes do not tell operators of one name apart.
 Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {},
                        bool are_shards = false);
 

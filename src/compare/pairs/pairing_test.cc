@@ -347,23 +347,24 @@ TEST(Pairing, WhatRanAfterTheLastStepIsNoStep) {
   ASSERT_EQ(pairing.pairs.size(), 3u);
   EXPECT_EQ(pairing.pairs[2].golden, OperatorPair::kNone);
   EXPECT_TRUE(pairing.pairs[2].is_alone);
-  EXPECT_THAT(
-      pairing.notes,
-      ElementsAre("rank 0: after the last step golden ran 1 operator, and actual none there: left out",
-                  "rank 0: after the last step actual ran 1 operator, and golden none there: left out"));
+  EXPECT_THAT(pairing.incomplete,
+              ElementsAre("rank 0: the last 1 operator after the last step is only in golden",
+                          "rank 0: the last 1 operator after the last step is only in actual"));
 }
 
-TEST(Pairing, TailsOfTheSameOperatorsArePaired) {
+TEST(Pairing, TailsArePairedAsFarAsBothGo) {
   const TailsOfBoth tails{{{0, 2}}, {{0, 2}}};
   const Pairing same = pair_programs(make_program({"loss"}), make_program({"loss"}), tails);
   EXPECT_EQ(same.pairs.size(), 3u);
   EXPECT_TRUE(same.notes.empty());
   const Pairing other = pair_programs(make_program({"loss"}), make_program({"loss", "print"}), tails);
-  EXPECT_EQ(other.pairs.size(), 2u);
-  EXPECT_THAT(
-      other.notes,
-      ElementsAre("rank 0: after the last step golden ran 1 operator and actual 2, not the same ones: "
-                  "left out"));
+  EXPECT_EQ(other.pairs.size(), 3u);
+  EXPECT_THAT(other.incomplete,
+              ElementsAre("rank 0: the last 1 operator after the last step is only in actual"));
+  // One more before the last one of both is a difference.
+  const Pairing before = pair_programs(make_program({"loss"}), make_program({"scale", "loss"}), tails);
+  EXPECT_EQ(before.pairs.size(), 4u);
+  EXPECT_TRUE(before.incomplete.empty());
 }
 
 TEST(Pairing, ATailIsNotTheOnlyStep) {

@@ -168,17 +168,9 @@ void Ledger::revise(OperatorComparison& op, std::size_t place) const {
   }
 }
 
-void Ledger::explain_first_bad(std::string_view rule, std::string cause) {
-  if (const Accusation* standing = first_bad(); standing != nullptr) {
-    OperatorComparison& op = accusations_[static_cast<std::size_t>(standing - accusations_.data())].op;
-    op.cause = std::move(cause);
-    op.rule = rule;
-  }
-}
-
-void Ledger::set_view_before(std::string view) {
-  if (const Accusation* standing = first_bad(); standing != nullptr)
-    accusations_[static_cast<std::size_t>(standing - accusations_.data())].view = std::move(view);
+Accusation* Ledger::standing() {
+  const Accusation* first = first_bad();
+  return first == nullptr ? nullptr : &accusations_[static_cast<std::size_t>(first - accusations_.data())];
 }
 
 void Ledger::count(const OperatorComparison& op) {

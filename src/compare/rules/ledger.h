@@ -86,9 +86,8 @@ class Ledger {
   void accuse(Accusation accusation) { accusations_.push_back(std::move(accusation)); }
   std::span<const Accusation> accusations() const { return accusations_; }
   const Accusation* first_bad() const { return compare::first_bad(accusations_); }
-  // What the first bad operator reads, or why it differs: of the accusation that stands.
-  void explain_first_bad(std::string_view rule, std::string cause);
-  void set_view_before(std::string view);
+  // The accusation that stands, to add what explains it; null if there is none.
+  Accusation* standing();
 
   void note(std::string_view rule, std::string text) { notes_.push_back({rule, std::move(text)}); }
   std::vector<Note>& notes() { return notes_; }

@@ -11,10 +11,9 @@ namespace {
 constexpr std::uint64_t kMostBytes = 256 << 20;  // that are read to find one operator
 
 bool is_view(const dump::Runs& runs, std::size_t execution) {
-  const dump::RunSlots slots = runs.slots(execution);
-  return std::ranges::any_of(slots, [](const dump::Slot& slot) {
-    return slot.side == model::Side::output && slot.undumped_reason == "view";
-  });
+  for (const dump::Slot& slot : runs.slots(execution))
+    if (slot.side == model::Side::output && slot.undumped_reason == "view") return true;
+  return false;
 }
 
 std::optional<std::size_t> find_by_content(const dump::Runs& runs, std::size_t reader,
@@ -47,19 +46,19 @@ void Wiring::read() const {
   for (std::uint32_t i = 0; i < runs_.size(); ++i) {
     const auto wiring = runs_.wiring_of(i);
     if (wiring == nullptr) continue;
-    for (const dump::Wiring::Input& input : wiring->inputs) {
-      const bool overwrites = input.is_overwritten && input.as() != dump::Wiring::As::view;
-      const auto add = [&](const dump::Wiring::Maker& maker) {
+    for (const dump::CallWiring::Input& input : wiring->inputs) {
+      const bool overwrites = input.is_overwritten && input.as() != dump::CallWiring::As::view;
+      const auto add = [&](const dump::CallWiring::Maker& maker) {
         if (const auto execution = find(i, maker))
           uses_[{*execution, maker.output}].push_back({i, overwrites});
       };
       if (input.maker) add(*input.maker);
-      for (const dump::Wiring::Maker& maker : input.changed_by) add(maker);
+      for (const dump::CallWiring::Maker& maker : input.changed_by) add(maker);
     }
   }
 }
 
-std::optional<std::uint32_t> Wiring::find(std::uint32_t reader, const dump::Wiring::Maker& maker) const {
+std::optional<std::uint32_t> Wiring::find(std::uint32_t reader, const dump::CallWiring::Maker& maker) const {
   if (maker.number == 0) return std::nullopt;
   const dump::Runs::Section& section = runs_.section_of(reader);
   const auto found = executions_.find({section.rank, maker.number, section.step - maker.steps_before});
@@ -71,8 +70,8 @@ Wiring::Recorded Wiring::recorded(std::uint32_t reader, std::uint32_t input) con
   if (!is_recorded()) return {};
   read();
   const auto wiring = runs_.wiring_of(reader);
-  const dump::Wiring::Input* const known = wiring == nullptr ? nullptr : wiring->find(input);
-  if (known == nullptr || known->as() != dump::Wiring::As::whole) return {};
+  const dump::CallWiring::Input* const known = wiring == nullptr ? nullptr : wiring->find(input);
+  if (known == nullptr || known->as() != dump::CallWiring::As::whole) return {};
   if (known->is_outside) return {.is_known = true};
   const auto maker = known->maker ? find(reader, *known->maker) : std::nullopt;
   if (!maker) return {};

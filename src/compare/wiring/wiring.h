@@ -49,7 +49,7 @@ class Wiring {
  private:
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // rank, number of the operator, step
   void read() const;
-  std::optional<std::uint32_t> find(std::uint32_t reader, const dump::Wiring::Maker& maker) const;
+  std::optional<std::uint32_t> find(std::uint32_t reader, const dump::CallWiring::Maker& maker) const;
   bool is_dead(std::uint32_t execution, unsigned depth) const;
   static constexpr std::uint32_t kSeveral = UINT32_MAX;  // executions have one key
   static constexpr unsigned kMostInARow = 64;            // operators that write to one tensor in place

@@ -76,9 +76,9 @@ void LogIndex::add(LoggedWiring logged) {
   };
   const std::uint32_t reader = find(logged.operator_name);
   if (reader == 0) return;
-  for (Wiring::Input& input : logged.wiring.inputs) {
+  for (CallWiring::Input& input : logged.wiring.inputs) {
     if (input.maker) input.maker->number = find(input.maker->name);
-    for (Wiring::Maker& maker : input.changed_by) maker.number = find(maker.name);
+    for (CallWiring::Maker& maker : input.changed_by) maker.number = find(maker.name);
   }
   runs_.add_wiring(reader, logged);
 }

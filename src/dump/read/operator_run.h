@@ -95,7 +95,7 @@ struct OperatorRun {
   // What it executed; null where the dump does not say.
   std::shared_ptr<const CallForm> form;
   // Who made what it read; null where the dump does not say.
-  std::shared_ptr<const Wiring> wiring;
+  std::shared_ptr<const CallWiring> wiring;
   std::uint64_t task = 0;  // as in file names; 0 in scheme (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index

@@ -174,7 +174,7 @@ std::vector<LoggedLayout> Runs::layouts_of(std::size_t index) const {
 }
 
 // By the number of the operator, or, of one that the log does not have, by its name.
-void Runs::pack(const Wiring::Maker& maker, std::string& bytes) {
+void Runs::pack(const CallWiring::Maker& maker, std::string& bytes) {
   Packer out(bytes);
   out.number(maker.number);
   if (maker.number == 0) out.number(names_.add(maker.name));
@@ -182,8 +182,8 @@ void Runs::pack(const Wiring::Maker& maker, std::string& bytes) {
   out.signed_number(maker.steps_before);
 }
 
-Wiring::Maker Runs::unpack_maker(Unpacker& in) const {
-  Wiring::Maker maker;
+CallWiring::Maker Runs::unpack_maker(Unpacker& in) const {
+  CallWiring::Maker maker;
   maker.number = static_cast<std::uint32_t>(in.number());
   maker.name =
       names_[maker.number == 0 ? static_cast<std::uint32_t>(in.number()) : operators_[maker.number - 1].name];
@@ -195,13 +195,13 @@ Wiring::Maker Runs::unpack_maker(Unpacker& in) const {
 void Runs::add_wiring(std::uint32_t number, const LoggedWiring& logged) {
   std::string bytes;
   Packer out(bytes);
-  for (const Wiring::Input& input : logged.wiring.inputs) {
+  for (const CallWiring::Input& input : logged.wiring.inputs) {
     out.number(input.index);
     out.number(std::uint64_t{input.maker.has_value()} | (input.is_outside ? 2U : 0U) |
                (input.is_view ? 4U : 0U) | (input.view ? 8U : 0U) | (input.is_overwritten ? 16U : 0U) |
                input.changed_by.size() << 5);
     if (input.maker) pack(*input.maker, bytes);
-    for (const Wiring::Maker& maker : input.changed_by) pack(maker, bytes);
+    for (const CallWiring::Maker& maker : input.changed_by) pack(maker, bytes);
     if (!input.view) continue;
     out.signed_number(input.view->offset);
     out.number(input.view->strides.size());
@@ -212,10 +212,10 @@ void Runs::add_wiring(std::uint32_t number, const LoggedWiring& logged) {
   op.last_wiring = static_cast<std::uint32_t>(wirings_.size() - 1);
 }
 
-Wiring Runs::make_wiring(const StoredWiring& stored) const {
-  Wiring wiring;
+CallWiring Runs::make_wiring(const StoredWiring& stored) const {
+  CallWiring wiring;
   for (Unpacker in(TextArena::view(stored.inputs)); !in.is_empty();) {
-    Wiring::Input& input = wiring.inputs.emplace_back();
+    CallWiring::Input& input = wiring.inputs.emplace_back();
     input.index = static_cast<std::uint32_t>(in.number());
     const std::uint64_t flags = in.number();
     input.is_outside = (flags & 2) != 0;
@@ -232,7 +232,7 @@ Wiring Runs::make_wiring(const StoredWiring& stored) const {
 }
 
 // The last line of the latest step that is not after the execution's: a folder may have several recordings.
-std::shared_ptr<const Wiring> Runs::wiring_of(std::size_t index) const {
+std::shared_ptr<const CallWiring> Runs::wiring_of(std::size_t index) const {
   const Execution& execution = executions_[index];
   if (execution.op == 0) return nullptr;
   const std::int64_t step = sections_[execution.section].where.step;
@@ -240,7 +240,7 @@ std::shared_ptr<const Wiring> Runs::wiring_of(std::size_t index) const {
   for (std::uint32_t i = operators_[execution.op - 1].last_wiring; i != kNone; i = wirings_[i].previous)
     if (wirings_[i].step <= step && (found == nullptr || wirings_[i].step > found->step))
       found = &wirings_[i];
-  return found == nullptr ? nullptr : std::make_shared<const Wiring>(make_wiring(*found));
+  return found == nullptr ? nullptr : std::make_shared<const CallWiring>(make_wiring(*found));
 }
 
 std::vector<LoggedWiring> Runs::wirings_of(std::size_t index) const {

@@ -115,7 +115,7 @@ class Runs {
   // All that the log says of the parts of its operator, in the order of steps; without name and graph.
   std::vector<LoggedLayout> layouts_of(std::size_t index) const;
   // Who made what the execution `index` read; null if no log says so.
-  std::shared_ptr<const Wiring> wiring_of(std::size_t index) const;
+  std::shared_ptr<const CallWiring> wiring_of(std::size_t index) const;
   bool have_wirings() const { return !wirings_.empty(); }
   // All that the log says of the makers of what its operator read, as it says it; without name and graph.
   std::vector<LoggedWiring> wirings_of(std::size_t index) const;
@@ -211,9 +211,9 @@ class Runs {
     std::uint32_t previous = kNone;  // of the operator
   };
   CallLayout make_layout(const StoredLayout& stored) const;
-  void pack(const Wiring::Maker& maker, std::string& bytes);
-  Wiring::Maker unpack_maker(Unpacker& in) const;
-  Wiring make_wiring(const StoredWiring& stored) const;
+  void pack(const CallWiring::Maker& maker, std::string& bytes);
+  CallWiring::Maker unpack_maker(Unpacker& in) const;
+  CallWiring make_wiring(const StoredWiring& stored) const;
   CallForm make_form(const StoredCall& call) const;
   std::shared_ptr<const CallForm> form_of(const Execution& execution) const;
   std::vector<std::uint32_t> undumped_of(const Execution& execution) const;

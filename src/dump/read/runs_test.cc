@@ -191,19 +191,20 @@ TEST(Runs, KnowWhoMadeWhatTheyRead) {
     add_run(runs, runs.add_section({0, 0, step}), make_run("add", 1));
     runs.set_operator(runs.size() - 1, step == 4 ? relu : add);
   }
-  const auto line = [](std::int64_t step, std::vector<Wiring::Input> inputs) {
+  const auto line = [](std::int64_t step, std::vector<CallWiring::Input> inputs) {
     return LoggedWiring{.operator_name = {}, .step = step, .wiring = {std::move(inputs)}};
   };
-  const Wiring::Maker by_relu{.name = "relu", .number = relu},
+  const CallWiring::Maker by_relu{.name = "relu", .number = relu},
       by_other{.name = "other", .output = 300, .steps_before = 2};
-  const std::vector<Wiring::Input> full{{.index = 0, .maker = by_relu},
-                                        {.index = 2, .is_outside = true},
-                                        {.index = 300,
-                                         .maker = by_other,
-                                         .is_overwritten = true,
-                                         .is_view = true,
-                                         .view = Wiring::View{70000, {1, -1, 0}}},
-                                        {.index = 301, .is_view = true, .changed_by = {by_other, by_relu}}};
+  const std::vector<CallWiring::Input> full{
+      {.index = 0, .maker = by_relu},
+      {.index = 2, .is_outside = true},
+      {.index = 300,
+       .maker = by_other,
+       .is_overwritten = true,
+       .is_view = true,
+       .view = CallWiring::View{70000, {1, -1, 0}}},
+      {.index = 301, .is_view = true, .changed_by = {by_other, by_relu}}};
   runs.add_wiring(add, line(3, {{.index = 7, .is_outside = true}}));
   runs.add_wiring(add, line(1, {{.index = 5, .is_outside = true}}));
   runs.add_wiring(add, line(1, full));

@@ -38,7 +38,7 @@ class OtherView : public RuleState {
     if (verdict == Verdict::inherited) view = find_view_before(golden, actual, study_.pairs, first->place);
     const bool is_open = verdict == Verdict::inherited || verdict == Verdict::not_comparable;
     if (view.empty() && is_open) view = find_other_view(golden, actual, study_.pairs, first->op);
-    if (!view.empty()) ledger.set_view_before(std::move(view));
+    ledger.standing()->view = std::move(view);
   }
 
  private:

@@ -104,7 +104,10 @@ class InputOriginState : public RuleState {
 
  private:
   void explain(Ledger& ledger, std::string text) const {
-    if (!text.empty()) ledger.explain_first_bad(rule_.name, std::move(text));
+    if (text.empty()) return;
+    OperatorComparison& op = ledger.standing()->op;
+    op.cause = std::move(text);
+    op.rule = rule_.name;
   }
 
   const Rule& rule_;
