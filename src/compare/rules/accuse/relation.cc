@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kMostElements = 1 << 22;
 
-class Relation : public RuleState {
+class TellsRelation : public RuleState {
  public:
   void remark(Ledger& ledger) override {
     Accusation* first = ledger.standing();
@@ -39,6 +39,6 @@ const Rule kRelation{.name = "relation",
                          "in what simple way the output of the first bad operator differs: by a factor, by a "
                          "constant, in its sign, order or precision",
                      .stage = Stage::remark,
-                     .begin = begin_state<Relation>};
+                     .begin = begin_state<TellsRelation>};
 
 }  // namespace opdump::compare
