@@ -33,7 +33,7 @@ def library(name: str = "libopdump.so.0") -> pathlib.Path:
     raise CannotBuild(f"{name} is not beside the package in {_PACKAGE}: install opdump again")
 
 
-def _cache() -> pathlib.Path:
+def cache() -> pathlib.Path:
     if own := os.environ.get("OPDUMP_CACHE"):
         return pathlib.Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -43,7 +43,7 @@ def _cache() -> pathlib.Path:
 def remember_python() -> None:
     """Notes that this user records with this Python. `opdump blame` runs operators again in the Python that a dump names only if
     it is noted: a dump may come from anywhere (src/cli/compare/recorded_python.cc)."""
-    path, line = _cache() / "pythons", os.fsencode(sys.executable or "") + b"\n"
+    path, line = cache() / "pythons", os.fsencode(sys.executable or "") + b"\n"
     with contextlib.suppress(OSError):  # a home that cannot be written to
         if path.is_file() and line in path.read_bytes().splitlines(keepends=True):
             return
@@ -62,7 +62,7 @@ def digest(sources: pathlib.Path, flags: list[str]) -> str:
 
 def find_or_build(directory_name: str, file_name: str, build: Callable[[pathlib.Path], None]) -> pathlib.Path:
     """The file in a directory of the cache, built by `build(path)` if it is not there."""
-    directory = _cache() / "adapters" / directory_name
+    directory = cache() / "adapters" / directory_name
     path = directory / file_name
     try:
         if not path.exists():

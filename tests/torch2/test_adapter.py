@@ -135,7 +135,7 @@ import sys, torch
 sys.path.append(sys.argv[1])
 from opdump import _building
 from opdump._torch import adapter
-print(_building._cache() / "adapters" / f"{adapter.identity()}-{_building.digest(adapter._SOURCES, adapter._FLAGS)}")
+print(_building.cache() / "adapters" / f"{adapter.identity()}-{_building.digest(adapter._SOURCES, adapter._FLAGS)}")
 """
 
 
