@@ -23,7 +23,7 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// As _cache() of python/opdump/_building.py; empty without a home.
+// As cache() of python/opdump/_building.py; empty without a home.
 fs::path cache_directory() {
   if (const std::string own = variable("OPDUMP_CACHE"); !own.empty()) return own;
   if (const std::string base = variable("XDG_CACHE_HOME"); !base.empty()) return fs::path(base) / "opdump";
