@@ -52,7 +52,8 @@ struct Package {
   PyObject* describe_shard = nullptr;
   std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
   std::string working_directory;
-  std::unordered_map<std::string, std::string> cells;  // of a notebook: "In [3]", by what Python takes for their file
+  std::unordered_map<std::string, std::string>
+      cells;  // of a notebook: "In [3]", by what Python takes for their file
 };
 Package& package();
 
