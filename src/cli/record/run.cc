@@ -248,6 +248,8 @@ Result<int> run_run(std::span<const char* const> args) {
   OPDUMP_TRY(RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
   RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config.path, report));
+  std::error_code ignored;
+  const bool has_folder = fs::exists(config.plan.root, ignored);
   OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
   OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
 
@@ -263,6 +265,8 @@ Result<int> run_run(std::span<const char* const> args) {
   OPDUMP_TRY(const Started started, start(arguments.command));
   if (started.error != 0) {
     terminal::print_error(describe_failure(arguments.command[0], started.error));
+    if (!config.text.empty()) fs::remove(config.path, ignored);
+    if (!has_folder) fs::remove(config.plan.root, ignored);  // nothing is in it
     return started.error == ENOENT ? kNotFound : kNotExecutable;
   }
   int status = 0;
