@@ -14,7 +14,6 @@ from typing import Any
 from opdump import _imports
 
 
-
 def _modules(package: str, names: str) -> list[str]:
     return [package, *(f"{package}.{name}" for name in names.split())]
 

@@ -88,7 +88,9 @@ def _handing_on(execute: Callable[[Any], Any]) -> Callable[[Any], None]:
 
     def exec_module(module: Any) -> None:
         has_device = any(name.startswith("davinci") for name in os.listdir("/dev"))
-        os.environ["MINDSPORE_DUMP_CONFIG"] = config() if has_device else os.environ["OPDUMP_MINDSPORE_CONFIG"]
+        given = config() if has_device else os.environ["OPDUMP_MINDSPORE_CONFIG"]
+        if given is not None:
+            os.environ["MINDSPORE_DUMP_CONFIG"] = given
         if not has_device:
             report_to_run("m")
         execute(module)

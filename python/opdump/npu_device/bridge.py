@@ -14,7 +14,7 @@ from typing import Any
 
 from opdump import npu_device
 from opdump.npu_device import _no_effect
-from opdump.npu_device._estimator import DumpConfig, NPURunConfig, NpuOptimizer
+from opdump.npu_device._estimator import DumpConfig, NpuOptimizer, NPURunConfig
 from opdump.npu_device._no_effect import Settings, Wrapper, constant, same, scope
 
 # Names of TensorFlow that the original's modules hand on, and where they are.
@@ -229,19 +229,19 @@ def _open(config: Any) -> Any:
 
 
 def _make_estimator() -> type:
-    class NPUEstimator(getattr(_tensorflow().compat.v1, "estimator", None) and _estimators().Estimator or object):
-        """tf.estimator.Estimator, with the dump of its NPURunConfig."""
+    """tf.estimator.Estimator, with the dump of its NPURunConfig."""
+    base = getattr(getattr(_tensorflow().compat.v1, "estimator", None), "Estimator", object)
 
-        def __init__(self, model_fn: Any = None, model_dir: str | None = None, config: Any = None, params: Any = None,
-                     job_start_file: str = "", warm_start_from: Any = None) -> None:
-            _estimators()
-            super().__init__(model_fn=model_fn, model_dir=model_dir, config=_open(config), params=params,
-                             warm_start_from=warm_start_from)
+    def __init__(self: Any, model_fn: Any = None, model_dir: str | None = None, config: Any = None, params: Any = None,
+                 job_start_file: str = "", warm_start_from: Any = None) -> None:
+        estimator = _estimators().Estimator
+        estimator.__init__(self, model_fn=model_fn, model_dir=model_dir, config=_open(config), params=params,
+                           warm_start_from=warm_start_from)
 
-    return NPUEstimator
+    return type("NPUEstimator", (base,), {"__init__": __init__})
 
 
-def NPUEstimatorSpec(mode: Any, host_call: Any = None, **fields: Any) -> Any:  # noqa: N802: the original's name
+def NPUEstimatorSpec(mode: Any, host_call: Any = None, **fields: Any) -> Any:
     return _estimators().EstimatorSpec(mode, **fields)
 
 
@@ -291,5 +291,22 @@ def __getattr__(name: str) -> Any:
 # The original's npu_init hands modules on: all of their names are here.
 npu_ops = npu_rnn = npu_scope = util = keras_to_npu = npu_strategy = npu_unary_ops = hccl_ops = npu_config = sys.modules[__name__]
 
-__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "functools", "importlib", "npu_device", "Any")]
-__all__ += [*_OF_TENSORFLOW, *_HOOKS, "NPUEstimator", "NPUBroadcastGlobalVariablesCallback"]
+__all__ = [  # noqa: F822  (some are made when they are asked for)
+    "config_pb2", "rewriter_config_pb2", "RewriterConfig", "session", "session_run_hook", "tf", "os", "ProfilingConfig",
+    "DynamicInputConfig", "MemoryConfig", "ExperimentalConfig", "FixedLossScaleManager",
+    "ExponentialUpdateLossScaleManager", "NPUOptimizer", "NPUDistributedOptimizer", "KerasDistributeOptimizer",
+    "NPULossScaleOptimizer", "npu_tf_optimizer", "npu_keras_optimizer", "npu_distributed_optimizer_wrapper",
+    "npu_allreduce", "get_rank_id", "get_rank_size", "get_npu_rank_id", "get_npu_rank_size", "get_local_rank_id",
+    "get_npu_local_rank_id", "get_local_rank_size", "get_world_rank_from_group_rank", "get_group_rank_from_world_rank",
+    "create_group", "destroy_group", "set_split_strategy_by_idx", "set_split_strategy_by_size", "allreduce",
+    "allgather", "broadcast", "reduce_scatter", "reduce", "alltoallv", "send", "receive", "without_npu_compile_scope",
+    "keep_dtype_scope", "npu_weight_prefetch_scope", "subgraph_multi_dims_scope", "npu_variable_scope",
+    "npu_mem_type_scope", "set_iteration_per_loop", "create_iteration_per_loop_var", "load_iteration_per_loop_var",
+    "IterationPerLoop", "npu_config_proto", "npu_graph_options", "npu_optimizer_options", "init_resource",
+    "shutdown_resource", "close_session", "set_keras_session_npu_config", "npu_clear_session", "initialize_system",
+    "shutdown_system", "npu_close", "npu_run_config_init", "npu_hooks_append", "npu_callbacks_append",
+    "model_to_npu_estimator", "NPUEstimatorSpec", "DumpConfig", "NPURunConfig", "NPUEstimator",
+    "NPUBroadcastGlobalVariablesCallback", "NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook",
+    "NPUOutputTensorHook", "NpuEmptyHook", "npu_ops", "npu_rnn", "npu_scope", "util", "keras_to_npu", "npu_strategy",
+    "npu_unary_ops", "hccl_ops", "npu_config",
+]

@@ -1,10 +1,12 @@
 """Dump files as arrays: parse_dump_file(), as msprobe and msit call it."""
 
+from __future__ import annotations
+
 import os
 import tempfile
+from typing import Any
 
 import numpy as np
-
 import opdump_program
 from cmp_utils.constant.compare_error import CompareError
 
@@ -12,7 +14,7 @@ from cmp_utils.constant.compare_error import CompareError
 class DumpTensor:
     """A tensor as it is stored: `data` in the shape and the layout of the device."""
 
-    def __init__(self, path, side, index, slot, data):
+    def __init__(self, path: str, side: str, index: int, slot: dict[str, Any], data: np.ndarray) -> None:
         self.path, self.side, self.index, self.data = path, side, index, data
         self.data_type, self.tensor_format, self.format = slot["dtype"], slot.get("format"), slot.get("format")
         self.shape, self.size = list(data.shape), data.nbytes
@@ -21,11 +23,13 @@ class DumpTensor:
 class DumpData:
     """What a dump file holds."""
 
-    def __init__(self, path, input_data, output_data):
-        self.path, self.input_data, self.output_data, self.buffer, self.space = path, input_data, output_data, [], []
+    def __init__(self, path: str, input_data: list[DumpTensor], output_data: list[DumpTensor]) -> None:
+        self.path, self.input_data, self.output_data = path, input_data, output_data
+        self.buffer: list[DumpTensor] = []
+        self.space: list[DumpTensor] = []
 
 
-def arrays(path, *options):
+def arrays(path: str, *options: str) -> dict[tuple[str, int], np.ndarray]:
     """The tensors of a file by ("input", 0), converted as `options` of `msaccucmp convert` say. Raises CompareError."""
     with tempfile.TemporaryDirectory() as folder:
         code, text = opdump_program.convert(path, folder, "-t", "npy", *options)
@@ -40,7 +44,7 @@ def arrays(path, *options):
         return found
 
 
-def parse_dump_file(path, dump_version=None):
+def parse_dump_file(path: str, dump_version: object = None) -> DumpData:
     """The tensors of a dump file of any kind. `dump_version` is not needed: the kind shows. Raises CompareError."""
     path = os.path.realpath(path)
     try:
@@ -48,7 +52,7 @@ def parse_dump_file(path, dump_version=None):
     except ValueError as error:
         raise CompareError(CompareError.MSACCUCMP_INVALID_DUMP_DATA_ERROR, str(error)) from None
     stored = arrays(path)
-    tensors = {"input": [], "output": []}
+    tensors: dict[str, list[DumpTensor]] = {"input": [], "output": []}
     for slot in slots:
         side, index = slot["slot"].split(".")[0], int(slot["slot"].split(".")[1])
         if (side, index) in stored:
@@ -56,5 +60,5 @@ def parse_dump_file(path, dump_version=None):
     return DumpData(path, tensors["input"], tensors["output"])
 
 
-def read_numpy_file(path):
+def read_numpy_file(path: str) -> np.ndarray:
     return np.load(path)

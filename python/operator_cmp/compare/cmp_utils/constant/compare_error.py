@@ -1,5 +1,7 @@
 """Exit codes of msaccucmp, and the exception that has one."""
 
+from __future__ import annotations
+
 
 class CompareError(BaseException):
     MSACCUCMP_NONE_ERROR = 0
@@ -11,6 +13,6 @@ class CompareError(BaseException):
     MSACCUCMP_INVALID_FORMAT_ERROR = 22
     MSACCUCMP_INVALID_SHAPE_ERROR = 23
 
-    def __init__(self, code, message=""):
+    def __init__(self, code: int, message: str = "") -> None:
         super().__init__(message)
         self.code, self.message = code, message
