@@ -20,13 +20,13 @@ enum class Cause : std::uint8_t {
   argument,         // an argument or a constant of the program differs
   input,            // an input that no recorded operator made differs: a weight, data
   overwritten,      // an input is not what its producer made: its memory was changed in between
+  overflow,         // a result is too large for its type in one run, or no number
   random,           // a random operator: another seed
   sequence,         // operators that only one side has
   unknown,          // its outputs differ, its inputs do not, and it cannot be run again
 };
-inline constexpr std::string_view kCauseNames[] = {"own_error", "golden_at_fault", "both",
-                                                   "argument",  "input",           "overwritten",
-                                                   "random",    "sequence",        "unknown"};
+inline constexpr std::string_view kCauseNames[] = {"own_error",   "golden_at_fault", "both",   "argument", "input",
+                                                   "overwritten", "overflow",        "random", "sequence", "unknown"};
 
 enum class Confidence : std::uint8_t { certain, suspect, cannot_tell };
 inline constexpr std::string_view kConfidenceNames[] = {"certain", "suspect", "cannot_tell"};

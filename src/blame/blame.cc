@@ -77,7 +77,11 @@ class Trial {
   Result<> examine(std::uint32_t i) {
     const OperatorComparison& op = suspects_[i];
     if (!is_paired(op)) return examine_single(i);
+    const std::size_t before = findings_.certain();
     if (differs(op, model::Side::output)) OPDUMP_CHECK_OK(examine_outputs(i));
+    // No rounding makes NaN or infinity, and what follows from them says nothing.
+    if (std::string why = why_not_finite(op); !why.empty() && findings_.certain() == before)
+      findings_.add(i, Cause::overflow, Confidence::certain, output_name(op), std::move(why));
     OPDUMP_CHECK_OK(examine_gains(i));
     inputs_.note_outputs(i);
     return ok();
@@ -289,14 +293,17 @@ class Trial {
     const OperatorComparison& bad = *comparison.first_bad;
     const auto place = suspects_.find(bad.run());
     if (!place || !is_paired(bad)) return;
-    const bool is_open = inputs_.lacks_gradients() && compare::has_bad_output(bad.verdict);
+    const bool is_open = (inputs_.lacks_gradients() && compare::has_bad_output(bad.verdict)) ||
+                         !why_another_shape(bad).empty();
     // Arguments were tried.
     const bool is_explained = bad.verdict == Verdict::inherited && !bad.cause.empty() &&
                               makes_beyond_rounding(bad) &&
                               !compare::find_argument_difference(*bad.golden, *bad.actual);
     if (is_open || is_explained)
       findings_.add(*place, Cause::unknown, Confidence::suspect, output_name(bad),
-                    bad.cause.empty() ? "its inputs differ" : bad.cause);
+                    !bad.cause.empty()                 ? bad.cause
+                    : why_another_shape(bad).empty() ? "its inputs differ"
+                                                      : why_another_shape(bad));
   }
 
   // What the comparison accuses explains what follows from it.

@@ -161,6 +161,28 @@ std::string why_another_integer(const OperatorComparison& op) {
   return why;
 }
 
+std::string why_not_finite(const OperatorComparison& op) {
+  const auto has_others = [](const SlotComparison& slot) {
+    return slot.metrics && slot.metrics->nan_mismatch_count > 0;
+  };
+  std::string why;
+  // A mask that is filled with -inf in one run, and with -1e9 in the other.
+  if (op.golden->form != nullptr && op.actual->form != nullptr &&
+      op.golden->form->arguments != op.actual->form->arguments)
+    return {};
+  for (const SlotComparison& slot : op.slots) {
+    if (!has_others(slot)) continue;
+    if (compare::side_of(slot) == model::Side::input) return {};
+    if (why.empty())
+      why = std::to_string(slot.metrics->nan_mismatch_count) + " of " + std::to_string(slot.metrics->count) +
+            " elements are NaN or inf on one side only";
+    for (const auto& [type, largest] : {std::pair(slot.golden->dtype, "golden"), std::pair(slot.actual->dtype, "actual")})
+      if (type == model::DType::float16 && slot.golden->dtype != slot.actual->dtype)
+        return why + ": float16, which " + largest + " has, holds no number above 65504";
+  }
+  return why;
+}
+
 std::string why_random(const OperatorComparison& op) {
   const std::string generator =
       compare::find_state_difference(op.golden->form.get(), op.actual->form.get()).generator;

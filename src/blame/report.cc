@@ -119,6 +119,7 @@ std::string statement_of(const Finding& finding) {
     case Cause::input:
     case Cause::overwritten:
       return "reads another " + finding.slot + ": " + finding.why;
+    case Cause::overflow:
     case Cause::random:
       return "gives another " + finding.slot + ": " + finding.why;
     case Cause::sequence:
