@@ -63,8 +63,8 @@ def load() -> ModuleType:
             _origin = f"of the package, for torch {version[0]}.{version[1]}; it works with this one"
             return _import(recorder.module)
         path = _building.find_or_build(f"{name}-{_building.digest(_SOURCES, _FLAGS)}", "recorder.so", _build)
-    if f"opdump recorder for torch {version[0]}.{version[1]};".encode() not in path.read_bytes():
-        raise CannotBuild(f"{path} is a recorder for another torch than {torch.__version__}: remove it")
+        if f"opdump recorder for torch {version[0]}.{version[1]};".encode() not in path.read_bytes():
+            raise CannotBuild(f"{path} is a recorder for another torch than {torch.__version__}: remove it")
     _origin = str(path)
     return _import(path)
 
