@@ -638,6 +638,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/record/run_config.cc
   cli/help_text.cc
   cli/select.cc
+  cli/selftest.cc
   cli/show.cc
   cli/show_pair.cc
   cli/slot_facts.cc

@@ -61,6 +61,7 @@ Result<int> run_rules(std::span<const char* const> args);
 Result<int> run_report(std::span<const char* const> args);
 Result<int> run_reproduce(std::span<const char* const> args);
 Result<int> run_run(std::span<const char* const> args);
+Result<int> run_selftest(std::span<const char* const> args);
 Result<int> run_show(std::span<const char* const> args);
 Result<int> run_view(std::span<const char* const> args);
 

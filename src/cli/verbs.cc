@@ -39,6 +39,7 @@ constexpr std::array kVerbs{
          Together::shared},
     Verb{"doctor", "Say what is found here, and what to do about problems", run_doctor},
     Verb{"cache", "List or remove the recorders that were built here", run_cache},
+    Verb{"selftest", "Judge what MindSpore or CANN dumped of an example", run_selftest},
     Verb{"completion", "Print what lets a shell complete verbs and options", run_completion},
     Verb{"msaccucmp", "Convert and compare CANN's dumps as msaccucmp.py does", msaccucmp::run,
          Together::shared},
