@@ -25,8 +25,9 @@ enum class Cause : std::uint8_t {
   sequence,         // operators that only one side has
   unknown,          // its outputs differ, its inputs do not, and it cannot be run again
 };
-inline constexpr std::string_view kCauseNames[] = {"own_error",   "golden_at_fault", "both",   "argument", "input",
-                                                   "overwritten", "overflow",        "random", "sequence", "unknown"};
+inline constexpr std::string_view kCauseNames[] = {"own_error", "golden_at_fault", "both",     "argument",
+                                                   "input",     "overwritten",     "overflow", "random",
+                                                   "sequence",  "unknown"};
 
 enum class Confidence : std::uint8_t { certain, suspect, cannot_tell };
 inline constexpr std::string_view kConfidenceNames[] = {"certain", "suspect", "cannot_tell"};

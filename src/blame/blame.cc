@@ -301,9 +301,9 @@ class Trial {
                               !compare::find_argument_difference(*bad.golden, *bad.actual);
     if (is_open || is_explained)
       findings_.add(*place, Cause::unknown, Confidence::suspect, output_name(bad),
-                    !bad.cause.empty()                 ? bad.cause
+                    !bad.cause.empty()               ? bad.cause
                     : why_another_shape(bad).empty() ? "its inputs differ"
-                                                      : why_another_shape(bad));
+                                                     : why_another_shape(bad));
   }
 
   // What the comparison accuses explains what follows from it.

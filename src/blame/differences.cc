@@ -176,7 +176,8 @@ std::string why_not_finite(const OperatorComparison& op) {
     if (why.empty())
       why = std::to_string(slot.metrics->nan_mismatch_count) + " of " + std::to_string(slot.metrics->count) +
             " elements are NaN or inf on one side only";
-    for (const auto& [type, largest] : {std::pair(slot.golden->dtype, "golden"), std::pair(slot.actual->dtype, "actual")})
+    for (const auto& [type, largest] :
+         {std::pair(slot.golden->dtype, "golden"), std::pair(slot.actual->dtype, "actual")})
       if (type == model::DType::float16 && slot.golden->dtype != slot.actual->dtype)
         return why + ": float16, which " + largest + " has, holds no number above 65504";
   }

@@ -64,8 +64,8 @@ std::string output_name(const compare::OperatorComparison& op);
 // are right by themselves. Empty where it is not so.
 std::string why_another_integer(const compare::OperatorComparison& op);
 
-// Of an operator that makes NaN or infinity in one run only, of inputs that are alike in that: "3 of 12 elements
-// are NaN or inf on one side: float16 holds no number above 65504". Empty where it is not so.
+// Of an operator that makes NaN or infinity in one run only, of inputs that are alike in that: "3 of 12
+// elements are NaN or inf on one side: float16 holds no number above 65504". Empty where it is not so.
 std::string why_not_finite(const compare::OperatorComparison& op);
 
 // Of a random operator with outputs that differ: by what.

@@ -40,14 +40,14 @@ b, d = np.array([-5, 1], np.float32), np.array([[1, 1], [0, 1]], np.float32)
 print(Net()(Tensor(x), Tensor(w), Tensor(b), Tensor(d)))
 )";
 
-struct Expected {
+struct ExpectedOutput {
   std::string_view operation;
   std::vector<std::string_view> types;  // as releases call it
   std::array<float, 4> output;
 };
 
-const std::vector<Expected>& expected_outputs() {
-  static const std::vector<Expected> list{
+const std::vector<ExpectedOutput>& expected_outputs() {
+  static const std::vector<ExpectedOutput> list{
       {"matmul", {"MatMul", "BatchMatMul", "MatMulV2", "MatMulV3", "MatMulExt"}, {4, 5, 10, 11}},
       {"add", {"Add", "BiasAdd", "AddExt"}, {-1, 6, 5, 12}},
       {"relu", {"ReLU", "Relu"}, {0, 6, 5, 12}},
@@ -55,22 +55,22 @@ const std::vector<Expected>& expected_outputs() {
   return list;
 }
 
-enum class Answer : std::uint8_t { same, differs, absent };
+enum class RowAnswer : std::uint8_t { same, differs, absent };
 
 // The rows of the report. An absent one is of what the dump was not asked for.
 class Report {
  public:
-  void add(std::string_view row, Answer answer, const std::string& detail) {
+  void add(std::string_view row, RowAnswer answer, const std::string& detail) {
     constexpr std::string_view kWords[] = {"same", "differs", "absent"};
-    differs_ |= answer == Answer::differs;
-    has_same_ |= answer == Answer::same;
+    differs_ |= answer == RowAnswer::differs;
+    has_same_ |= answer == RowAnswer::same;
     std::string line(row);
     line.resize(std::max<std::size_t>(line.size() + 1, 14), ' ');
     line.append(kWords[static_cast<std::size_t>(answer)]);
     line.resize(std::max<std::size_t>(line.size() + 1, 23), ' ');
     terminal::print(line + detail + "\n");
   }
-  Exit exit() const { return differs_ ? Exit::mismatch : has_same_ ? Exit::match : Exit::incomplete; }
+  Exit status() const { return differs_ ? Exit::mismatch : has_same_ ? Exit::match : Exit::incomplete; }
 
  private:
   bool differs_ = false, has_same_ = false;
@@ -134,8 +134,8 @@ void check_statistics(const dump::DumpSet& set, Report& report) {
       equal += is_equal ? 1 : 0;
     }
   if (rows == 0)
-    return report.add("statistics", Answer::absent, "no row has its tensor beside it (saved_data full)");
-  report.add("statistics", equal == rows ? Answer::same : Answer::differs,
+    return report.add("statistics", RowAnswer::absent, "no row has its tensor beside it (saved_data full)");
+  report.add("statistics", equal == rows ? RowAnswer::same : RowAnswer::differs,
              std::to_string(equal) + " of " + counted(rows, "row") + first);
 }
 
@@ -153,7 +153,7 @@ bool has_values(const dump::Slot& slot, const std::array<float, 4>& wanted) {
 
 // Outputs of the example's operators.
 void check_values(const dump::DumpSet& set, Report& report) {
-  for (const Expected& expected : expected_outputs()) {
+  for (const ExpectedOutput& expected : expected_outputs()) {
     bool is_there = false, is_equal = false;
     for (const dump::OperatorRun& run : set.runs()) {
       if (std::ranges::find(expected.types, run.type) == expected.types.end()) continue;
@@ -164,9 +164,9 @@ void check_values(const dump::DumpSet& set, Report& report) {
         }
     }
     report.add(expected.operation,
-               !is_there  ? Answer::absent
-               : is_equal ? Answer::same
-                          : Answer::differs,
+               !is_there  ? RowAnswer::absent
+               : is_equal ? RowAnswer::same
+                          : RowAnswer::differs,
                is_there ? "output of the example" : "no output of the type " + join_or(expected.types));
   }
 }
@@ -175,7 +175,7 @@ void check_files(const dump::DumpSet& set, Report& report) {
   std::uint64_t tensors = 0;
   for (std::size_t i = 0; i < set.runs().size(); ++i)
     for (const dump::Slot& slot : set.runs().slots(i)) tensors += slot.has_data() ? 1 : 0;
-  report.add("files", set.problems().empty() ? Answer::same : Answer::differs,
+  report.add("files", set.problems().empty() ? RowAnswer::same : RowAnswer::differs,
              counted(tensors, "tensor") + " of " + counted(set.runs().size(), "run"));
   for (const dump::Problem& problem : set.problems())
     terminal::print("  " + problem.path.string() + ": " + problem.what + "\n");
@@ -193,7 +193,9 @@ void check_names(const dump::DumpSet& set, Report& report) {
     else if (first.empty())
       first = "; first without: " + run.name;
   }
-  const Answer answer = named == 0 ? Answer::absent : named == operators ? Answer::same : Answer::differs;
+  const RowAnswer answer = named == 0           ? RowAnswer::absent
+                           : named == operators ? RowAnswer::same
+                                                : RowAnswer::differs;
   report.add(
       "names", answer,
       std::to_string(named) + " of " + counted(operators, "run") + " have their operator in a graph" + first);
@@ -201,7 +203,7 @@ void check_names(const dump::DumpSet& set, Report& report) {
 
 void check_overflows(const dump::DumpSet& set, Report& report) {
   if (set.overflows().empty())
-    return report.add("overflow", Answer::absent, "no record (op_debug_mode 3 of O2)");
+    return report.add("overflow", RowAnswer::absent, "no record (op_debug_mode 3 of O2)");
   std::uint64_t known = 0;
   for (const dump::Overflow& overflow : set.overflows())
     for (std::size_t i = 0; i < set.runs().size(); ++i) {
@@ -211,7 +213,7 @@ void check_overflows(const dump::DumpSet& set, Report& report) {
       break;
     }
   report.add(
-      "overflow", known == set.overflows().size() ? Answer::same : Answer::differs,
+      "overflow", known == set.overflows().size() ? RowAnswer::same : RowAnswer::differs,
       std::to_string(known) + " of " + counted(set.overflows().size(), "record") + " name an operator");
 }
 
@@ -246,7 +248,7 @@ Result<int> run_selftest(std::span<const char* const> args) {
   check_statistics(set, report);
   check_values(set, report);
   check_overflows(set, report);
-  return static_cast<int>(report.exit());
+  return static_cast<int>(report.status());
 }
 
 }  // namespace opdump::cli
