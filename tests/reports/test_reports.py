@@ -1,0 +1,60 @@
+"""Programs of the kinds that people report in public: without arguments they are golden, with `bug` actual."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+OPDUMP = pathlib.Path(os.environ["OPDUMP_BIN"])
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """Records a program with and without its fault, and returns what compare and blame say, with their exit statuses."""
+
+    def ask(program, python=sys.executable):
+        for name, arguments in ("golden", []), ("actual", ["bug"]):
+            done = subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", python, PROGRAMS / program, *arguments], cwd=tmp_path,
+                                  capture_output=True, text=True, timeout=600)
+            assert done.returncode == 0, done.stderr
+        compared = subprocess.run([OPDUMP, "compare", "golden", "actual", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
+        blamed = subprocess.run([OPDUMP, "blame", "golden", "actual", "--json", "--python", python], cwd=tmp_path, capture_output=True,
+                                text=True, timeout=600)
+        return (compared.returncode, json.loads(compared.stdout.splitlines()[-1])), (blamed.returncode, json.loads(blamed.stdout))
+
+    return ask
+
+
+def test_another_shape_is_no_rounding(answers):
+    (compared, summary), (blamed, blame) = answers("shape-not-rounding.py")
+    assert (compared, blamed) == (1, 1)
+    assert "(10,7) in golden and (8,7) in actual" in summary["text"]
+    assert blame["findings"][0]["source"].endswith("shape-not-rounding.py:8"), blame["findings"][0]
+
+
+def test_what_runs_after_the_last_step_is_compared(answers):
+    (compared, summary), (blamed, blame) = answers("after-last-step.py")
+    assert (compared, blamed) == (1, 1)
+    assert summary["first_bad"]["operator"] == "Default/mul_-op0" and summary["first_bad"]["source"].endswith(":9")
+    assert blame["findings"][0]["operator"] == "Default/mul_-op0"
+
+
+def test_weights_that_are_loaded_over_others_are_no_difference(answers):
+    (compared, summary), (blamed, blame) = answers("loaded-over-other-seed.py")
+    assert (compared, blamed) == (0, 0), summary["text"]
+    assert "never-read" in summary["note_rules"]
+    assert blame["findings"] == []
+
+
+@pytest.mark.skipif(not os.path.exists(os.environ.get("OPDUMP_TORCH2", "")), reason="torch 1.13 multiplies no float16 matrices on the CPU")
+def test_an_overflow_comes_before_what_follows_from_it(answers):
+    (compared, summary), (blamed, blame) = answers("fp16-overflow.py", os.environ["OPDUMP_TORCH2"])
+    assert (compared, blamed) == (1, 1)
+    first = blame["findings"][0]
+    assert summary["first_bad"]["operator"] == first["operator"] == "Default/mm-op0"
+    assert (first["cause"], first["confidence"]) == ("overflow", "certain")
+    assert "65504" in first["why"]
