@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <set>
-#include <utility>
 
 #include "base/text/text.h"
 
@@ -156,15 +155,15 @@ bool has_digits(double number, int digits) {
   return mantissa == std::trunc(mantissa);
 }
 
+bool is_rounded(Numbers golden, Numbers actual, int digits) {
+  return std::ranges::equal(golden, actual, [&](double g, double a) {
+    return std::abs(a - g) <= std::ldexp(std::abs(g), -digits) && has_digits(a, digits);
+  });
+}
+
 std::string describe_rounding(Numbers golden, Numbers actual) {
-  for (const auto& [type, digits] :
-       {std::pair(model::DType::float16, 11), std::pair(model::DType::bfloat16, 8)}) {
-    const bool is_rounded = std::ranges::equal(golden, actual, [&](double g, double a) {
-      return std::abs(a - g) <= std::ldexp(std::abs(g), -digits) && has_digits(a, digits);
-    });
-    if (is_rounded) return "actual is golden rounded to " + std::string(model::dtype_info(type).name);
-  }
-  return {};
+  if (is_rounded(golden, actual, 11)) return "actual is golden rounded to float16";
+  return is_rounded(golden, actual, 8) ? "actual is golden rounded to bfloat16" : "";
 }
 
 }  // namespace
