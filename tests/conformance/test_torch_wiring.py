@@ -9,7 +9,7 @@ import sys
 import pytest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import wiring  # noqa: E402
+import wiring
 
 
 class Wiring:

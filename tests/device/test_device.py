@@ -15,8 +15,8 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "torch2"))
 sys.path.append(str(HERE.parent))
-import wiring  # noqa: E402
-from recording import OPDUMP, PYTHON, needs_torch, run, torch_version  # noqa: E402, F401 - the mark calls it
+import wiring
+from recording import OPDUMP, PYTHON, needs_torch, run, torch_version  # noqa: F401 - the mark calls it
 
 pytestmark = [needs_torch, pytest.mark.skipif("torch_version() < (2, 15)", reason="the device is written for torch 2.15")]
 

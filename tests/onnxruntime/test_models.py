@@ -14,7 +14,7 @@ from conftest import OPDUMP
 from onnx import numpy_helper
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import wiring  # noqa: E402
+import wiring
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/onnx"

@@ -12,7 +12,7 @@ sys.path.insert(0, str(OPDUMP.parent.parent / "python"))
 import opdump
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import wiring  # noqa: E402
+import wiring
 
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "printed")
 
