@@ -162,8 +162,8 @@ class Comparer {
   // A row that what follows may still change waits, and so do those behind it.
   void hold(OperatorComparison op, std::size_t place) {
     held_.emplace_back(place, std::move(op));
-    if (held_.size() > kMostHeld) walk_.ledger().close();
-    if (!walk_.ledger().is_open()) release_held();
+    if (held_.size() > kMostHeld) walk_.ledger().close_rows();
+    if (!walk_.ledger().may_revise()) release_held();
   }
 
   void release_held() {

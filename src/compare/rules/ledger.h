@@ -73,16 +73,17 @@ class Ledger {
                       std::optional<Accusation> first);
   // `rule` found that the open pairs, and with them the singles, are no difference.
   void excuse_all(std::string_view rule);
-  // Whether rows may still change: open pairs or singles are not settled.
-  bool is_open() const {
+  // Whether the open pairs and the singles have been settled.
+  bool is_settled() const { return is_settled_; }
+  // Whether rows may still change, so that they must wait.
+  bool may_revise() const {
     const bool differs = all_ && has_bad_output(all_->op.verdict);
-    return !is_settled_ && (!open_pairs().empty() || (!singles_.empty() && !differs));
+    return !is_settled_ && !rows_are_final_ && (!open_pairs().empty() || (!singles_.empty() && !differs));
   }
+  // There are too many rows for them to wait: they stay as they are, whatever is settled.
+  void close_rows() { rows_are_final_ = true; }
   // Gives an operator of the pair at `place` the verdict that was settled since it was added.
   void revise(OperatorComparison& op, std::size_t place) const;
-  // No row can be revised any more: there are too many of them to wait.
-  void close() { is_settled_ = has_other_pairs_ = true; }
-
   void accuse(Accusation accusation) { accusations_.push_back(std::move(accusation)); }
   std::span<const Accusation> accusations() const { return accusations_; }
   const Accusation* first_bad() const { return compare::first_bad(accusations_); }
@@ -113,7 +114,7 @@ class Ledger {
   std::vector<std::size_t> singles_;
   std::vector<OpenPair> open_pairs_;
   bool has_other_pairs_ = false;  // that are bad
-  bool is_settled_ = false;
+  bool is_settled_ = false, rows_are_final_ = false;
   std::string_view settled_by_ = {};
   bool pairs_are_excused_ = false;
   std::set<std::size_t> lacking_;

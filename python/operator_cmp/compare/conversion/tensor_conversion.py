@@ -12,7 +12,7 @@ _TARGETS = {"NC1HWC0": "NCHW", "NC1HWC0_C04": "NCHW", "FRACTAL_Z": "NCHW", "FRAC
 class ConvertSingleTensorFormat:
     def __call__(self, tensor: DumpTensor) -> np.ndarray:
         """The elements in their original shape: of a device's layout, without the padding."""
-        target = _TARGETS.get(tensor.tensor_format)
+        target = _TARGETS.get(tensor.tensor_format or "")
         if target is None:  # it is a program's
             return tensor.data.reshape(tensor.shape)
         return arrays(tensor.path, "-f", target, f"-{tensor.side[0]}", str(tensor.index))[tensor.side, tensor.index]

@@ -28,7 +28,7 @@ class OtherWay : public RuleState {
 
   void settle(Ledger& ledger) override {
     const auto open = ledger.open_pairs();
-    if (open.empty() || !ledger.is_open()) return;
+    if (open.empty() || ledger.is_settled()) return;
     const auto singles = ledger.singles();
     if (!find_unexplained(*study_.golden, *study_.actual, study_.pairs, singles, open, ledger.noise())
              .empty())
@@ -51,7 +51,7 @@ class SettlesSingles : public RuleState {
 
   void settle(Ledger& ledger) override {
     const auto singles = ledger.open_singles();
-    if (singles.empty() || !ledger.is_open()) return;
+    if (singles.empty() || ledger.is_settled()) return;
     const std::vector<std::size_t> lacking = find_lacking_singles(singles, ledger);
     note_singles(ledger, rule_.name, singles.size() - lacking.size());
     std::optional<Accusation> first;
