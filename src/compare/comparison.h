@@ -72,7 +72,7 @@ struct SlotComparison {
   std::uint64_t bytes = 0;                       // of golden's elements that were compared
   std::optional<math::Metrics> metrics;
   std::string reason;  // for people: "shape (2,3) against (3,2)", "Max Value 1.5 against 1.7"
-  // Of different frameworks, or of a graph that an engine rewrote: elements may lie in another order
+  // Elements may lie in another order, as between frameworks or in a graph that an engine rewrote
   // (across/tensor_layout.h).
   bool any_layout = false;
   // One side has several ranks; the slot above is that of the first. `metrics` and `shape` are those of the
@@ -105,8 +105,8 @@ struct OperatorComparison {
   PairedBy paired_by = PairedBy::none;
   float confidence = 1;    // that the two are the same operator
   bool is_across = false;  // of different frameworks: what only one side has is left out
-  // Of a run of several ranks against one of one rank: the same operator on each of the ranks; null where a
-  // rank has none. Else empty.
+  // The same operator on each rank, if a run of several ranks is compared with one of one rank, else empty.
+  // An element is null where a rank has none.
   std::vector<std::shared_ptr<const dump::OperatorRun>> shards = {};
   std::optional<OtherRank> other_rank =
       {};                     // where a difference of its outputs comes from (runs/collectives.h)

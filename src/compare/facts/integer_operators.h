@@ -15,7 +15,7 @@ inline constexpr std::string_view kIntegerName = "_quant", kConvBiasName = "_bia
 // Has scales between its operands.
 bool computes_with_levels(std::string_view type);
 
-// Also what ONNX Runtime makes of several operators: MatMulIntegerToFloat, DynamicQuantizeLSTM.
+// True also of what ONNX Runtime makes of several operators: MatMulIntegerToFloat, DynamicQuantizeLSTM.
 bool computes_with_integers(std::string_view type);
 
 // Whether it computes with integers, or only for what does.

@@ -81,7 +81,7 @@ std::string describe_offset(Numbers golden, Numbers actual, double tolerance) {
          " in all elements";
 }
 
-// Of row-major tensors.
+// Returns the strides of a row-major tensor.
 std::vector<std::size_t> strides_of(const std::vector<std::int64_t>& dims) {
   std::vector<std::size_t> strides(dims.size(), 1);
   for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * static_cast<std::size_t>(dims[i]);

@@ -68,7 +68,7 @@ TEST(Pairing, DuplicatesPairInOrder) {
   EXPECT_EQ(pairs[2].actual, OperatorPair::kNone);
 }
 
-// Of a graph as an engine executes it.
+// Makes an operator of a graph as an engine executes it.
 OperatorRun make_executed(const std::string& name, std::vector<std::string> originals) {
   OperatorRun run = make_run(name);
   model::Operator op;

@@ -28,7 +28,7 @@ class FactoredView {
     return size;
   }
 
-  // Of each of `blocks` parts of the axis, elements [first, first + length). False if that is no view.
+  // Keeps elements [first, first + length) of each of `blocks` parts of the axis. False if that is no view.
   bool cut(std::size_t axis, std::int64_t blocks, std::int64_t first, std::int64_t length) {
     std::vector<Factor>& factors = axes_[axis];
     std::size_t at = 0;

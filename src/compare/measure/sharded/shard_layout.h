@@ -20,7 +20,7 @@ namespace opdump::compare {
 struct Placement {
   enum class Kind : std::uint8_t { replicate, shard, sum };
   Kind kind = Kind::replicate;
-  // Of a shard: the axis that is cut, and into how many blocks of which each is cut alone: 3 where q, k and v
+  // A shard is cut along this axis. The axis has so many blocks, and each is cut alone: 3 where q, k and v
   // lie on top of each other.
   std::size_t axis = 0;
   std::int64_t blocks = 1;

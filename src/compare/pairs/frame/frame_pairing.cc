@@ -35,7 +35,7 @@ std::string shape_text(const Slot& slot) {
   return tensor ? model::format_shape(tensor->view().shape) : "?";
 }
 
-// By what it computes: compiled regions have batch norms that write to none of their inputs.
+// Names a type by what it computes: compiled regions have batch norms that write to none of their inputs.
 std::string_view usual_type(std::string_view type) {
   const bool is_other =
       type == "_native_batch_norm_legit_functional" || type == "_native_batch_norm_legit_no_training";
@@ -79,7 +79,7 @@ bool is_of_onnx(const FrameRuns& part, std::uint32_t i) {
   return form != nullptr && form->is_of_onnx();
 }
 
-// Of ONNX, of what both have: an attribute may be an input in another version.
+// Compares only what both have if they are of ONNX: an attribute may be an input in another version.
 bool have_other_shapes(const Shapes& golden, const Shapes& actual, bool are_of_onnx) {
   if (!are_of_onnx) return !golden.empty() && !actual.empty() && golden != actual;
   return std::ranges::any_of(golden, [&](const auto& slot) {

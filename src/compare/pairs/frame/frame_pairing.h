@@ -22,8 +22,8 @@ class FramePairing {
   // order, or by shapes and neighbours where one side has more.
   void join_paths();
 
-  // Of what then has no partner, leaves out what the log of DebugMode need not have: what ran before or after
-  // it; and what only moves data, which a recording does not list in each step. Returns how many ran outside.
+  // Leaves out what has no partner and need not be in the log of DebugMode: what ran before or after the log,
+  // and what only moves data, which a recording does not list in each step. Returns how many ran outside.
   std::uint32_t leave_out_unlogged();
 
   void join_names();

@@ -6,7 +6,7 @@
 
 namespace opdump::compare {
 
-// For each of `few` ranks, places of those of `many` that stand for it, in order.
+// A group for each of `few` ranks: the places of those of `many` that stand for it, in order.
 using RankGroups = std::vector<std::vector<std::size_t>>;
 
 // All ways to do it, if the ranks lie row-major in a mesh of which `few` has some dimensions, or a part of

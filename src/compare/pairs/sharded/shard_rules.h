@@ -30,7 +30,7 @@ struct ShardRules {
 
   // Ranks of the mesh; 1 if it is empty.
   std::int64_t rank_count() const;
-  // Of a slot of an operator of this full name. Without placements where no line fits.
+  // Finds the layout of a slot of the operator with this full name. It has no placements where no line fits.
   KnownLayout find(std::string_view op, const dump::Slot& slot) const;
 };
 
