@@ -154,7 +154,7 @@ class Trial {
       return static_cast<void>(findings_.add(i, Cause::argument, Confidence::certain, {}, difference));
     if (replayed->argument.empty() &&
         (distance_of(suspects_[i]) > kLargestRounding || !why_another_shape(suspects_[i]).empty())) {
-      // Of the same inputs, each run made what it says by a function of its own.
+      // Each run made what it says of the same inputs, by a function of its own.
       const bool is_only =
           !differs(suspects_[i], model::Side::input) && judge(*replayed).fault == Fault::none;
       findings_.add(i, Cause::argument, is_only ? Confidence::certain : Confidence::suspect, {}, difference);
