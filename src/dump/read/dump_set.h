@@ -44,9 +44,9 @@ struct Overflow {
 
 class DumpSet {
  public:
-  // Of several recordings of a network by a device only the last one is read; `log` then gets a warning.
-  // Errors: not_found (no such path, or nothing in it that we recognise), io. The stages of reading:
-  // dump/read/dump_set_reader.h.
+  // Opens a dump. If a device has recorded a network several times, only the last recording is read, and
+  // `log` gets a warning. Errors: not_found (no such path, or nothing in it that we recognise), io. The
+  // stages of reading: dump/read/dump_set_reader.h.
   static Result<DumpSet> open(const std::filesystem::path& path, const LogSink& log = {});
   DumpSet(DumpSet&&) noexcept = default;
   DumpSet& operator=(DumpSet&&) noexcept = default;
@@ -89,7 +89,7 @@ class StoredTensor {
   // their size; otherwise such are copied.
   static Result<StoredTensor> read(const Slot& slot, Alignment alignment = Alignment::natural);
 
-  // Of a .npy file.
+  // Reads a .npy file.
   static Result<StoredTensor> read(const std::filesystem::path& file);
   const model::TensorView& view() const { return view_; }
 

@@ -18,7 +18,7 @@ namespace opdump::dump {
 
 class Networks {
  public:
-  // Of a directory with data. Returns the name of its network; nothing if it belongs to none.
+  // Notes a directory with data. Returns the name of its network; nothing if it belongs to none.
   std::string add(const StepDirectory& step);
 
   // The ranks whose networks are models of one recording. Of other ranks with several networks `problems`
@@ -26,7 +26,7 @@ class Networks {
   std::set<std::uint32_t> find_model_ranks(const std::filesystem::path& opened, Problems& problems) const;
 
  private:
-  // Of scheme (B) that is a step, of the others all of a rank.
+  // A recording is a step in scheme (B), and all of a rank in the others.
   struct Recording {
     Scheme scheme = Scheme::rank_tree;
     std::uint32_t rank = 0;

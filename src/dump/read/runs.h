@@ -127,7 +127,7 @@ class Runs {
 
   // ---- For the reader of a dump.
 
-  // Of executions that were found together. Returns its number.
+  // Adds the section of executions that were found together. Returns its number.
   std::uint32_t add_section(const Section& section, std::string_view model = {});
   Section& section(std::uint32_t number) { return sections_[number].where; }
   // Puts "{model}/" in front of the names from now on.
@@ -140,7 +140,7 @@ class Runs {
   // Operators in the order of a log. Returns its number, which is at least 1.
   std::uint32_t add_operator(const LoggedOperator& op);
   std::uint32_t last_operator() const { return static_cast<std::uint32_t>(operators_.size()); }
-  // With a number that add_operator has returned.
+  // `number` is one that add_operator has returned.
   LoggedOperator operator_of(std::uint32_t number) const;
   void set_operator(std::size_t index, std::uint32_t number) {
     executions_[index].op = number;

@@ -73,7 +73,8 @@ bool holds_complex(DType original, const format::H5Dataset& dataset) {
          dataset.shape.dims().back() == 2 && dataset.extent;
 }
 
-// Of the attribute Type: an argument that is a boolean; options of a new tensor, which have no elements.
+// Values of the attribute Type: an argument that is a boolean; options of a new tensor, which have no
+// elements.
 constexpr std::int64_t kBooleanType = 4, kOptionsType = 18;
 
 // Where a dataset belongs.
