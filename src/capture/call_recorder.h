@@ -59,7 +59,7 @@ class CallRecorder {
 
   // Returns once all jobs are done.
   void wait() { pipeline_.wait_all(); }
-  // The same, and what is done is written.
+  // Returns once all jobs are done and what they did is written.
   Result<> flush();
 
   // As many operators have overflowed as the plan wants.
