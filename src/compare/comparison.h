@@ -25,7 +25,7 @@ struct Share;  // group/shared_work.h
 
 namespace opdump::compare {
 
-// What became of a slot or an operator. Of an operator's slots, a fault comes before an open question.
+// What became of a slot or an operator. A fault in an operator's slots comes before an open question.
 enum class Verdict : std::uint8_t {
   match,             // within tolerance
   inherited,         // output differs, and so does an input: the fault lies before
@@ -96,8 +96,8 @@ struct OtherRank {
 struct OperatorComparison {
   std::shared_ptr<const dump::OperatorRun> golden, actual;  // with the slots below
   Verdict verdict = Verdict::match;
-  // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
-  // which is no fault of an operator.
+  // It is missing or extra, as is all else of its rank and step: that step was not recorded on the other
+  // side, which is no fault of an operator.
   bool is_alone = false;
   // "eps is 1e-05 in golden and 0.001 in actual"; empty if no argument differs or neither inputs nor outputs
   // do.
@@ -112,9 +112,9 @@ struct OperatorComparison {
       {};                     // where a difference of its outputs comes from (runs/collectives.h)
   bool lacks_slots = false;   // one of the dumps does not have all tensors of an operator
   bool is_quantised = false;  // one of the models is (runs/quantisation.h)
-  // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
+  // If not empty, this says why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
-  // Missing or extra, in a run of which the other side did not record all: it may have run it, too.
+  // It is missing or extra, and the other side did not record all: it may have run it, too.
   bool may_be_unseen = false;
   std::string_view rule = {};   // that gave it its verdict or cause, the last one (rules/rule.h)
   bool reads_rounding = false;  // its inputs differ by no more than rounding
@@ -184,7 +184,7 @@ struct Comparison {
   std::optional<OperatorComparison> first_bad;
   UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
   std::string view_before_first_bad;   // the last one in its step, if it has other arguments
-  // All of them, in the order of the rules; the last one that takes the place of those before it is
+  // Holds all accusations, in the order of the rules; the last one that takes the place of those before it is
   // `first_bad`.
   std::vector<Accusation> accusations = {};
   std::vector<TraceLine> trace = {};  // of first_bad, if CompareOptions::explain

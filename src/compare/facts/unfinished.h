@@ -31,7 +31,7 @@ struct Unfinished {
   }
 };
 
-// By rank: from which step on what was recorded is no step, but what ran after the last one
+// Holds for each rank from which step on the recording is no step, but what ran after the last one
 // (dump::RecordingStatus::tail_step).
 using Tails = std::map<std::uint32_t, std::int64_t>;
 struct TailsOfBoth {

@@ -59,8 +59,8 @@ class ContentIndex {
 
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-  // The slot must stay. Without effect if it has no tensor. `norm` is that of its elements, if it is known:
-  // others need not be read.
+  // The slot must stay. This has no effect if it has no tensor. `norm` is that of its elements, if it is
+  // known: others need not be read.
   void add(std::uint32_t op, const dump::Slot& output, double norm = kUnknown);
   void add(std::uint32_t op, std::vector<std::uint64_t> elements);
 

@@ -58,7 +58,7 @@ class DataFlow {
   // Whether operators quantise and dequantise.
   bool is_quantised() const { return count_kind("quantizelinear") + count_kind("dequantizelinear") > 0; }
 
-  // Sees through operators of a kind. To be called before the next ones.
+  // Sees through operators of a kind. Call it before the next ones.
   void see_through(std::string_view kind);
   // Makes a product and the bias that is added to it one node.
   void join_biases();

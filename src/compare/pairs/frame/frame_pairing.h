@@ -44,10 +44,11 @@ class FramePairing {
 
   void join(std::uint32_t g, std::uint32_t a, PairedBy method);
   bool is_joined(std::uint32_t g) const { return golden_.partners[g] != OperatorPair::kNone; }
-  // Everything has a partner.
+  // Says whether everything has a partner.
   bool is_whole() const;
 
-  // Golden in order; before each of it the extras that ran after the partner of the one before it.
+  // Returns golden in order, and before each operator the extras that ran after the partner of the one before
+  // it.
   void append_pairs(std::vector<OperatorPair>& pairs) const;
 
  private:

@@ -35,7 +35,7 @@ class QuantisedIntegers {
   // what an engine made one of in one run only, in the other run.
   void pair_by_names(std::vector<OperatorPair>& pairs) const;
 
-  // Leaves of inputs only those that the other run has, too: QLinearConv reads scales between them.
+  // Keeps only the inputs that the other run has, too: QLinearConv reads scales between them.
   void pair_operands(OperatorComparison& op) const;
 
  private:
