@@ -286,8 +286,8 @@ class Trial {
     std::erase_if(answer_.findings, is_certain);
   }
 
-  // The comparison may know more of the first bad operator: what it reads. Of gradients of a compiled region,
-  // which come from no recorded operator, that they differ is all that can be said.
+  // The comparison may know more of the first bad operator: what it reads. Gradients of a compiled region
+  // come from no recorded operator: that they differ is all that can be said.
   void blame_first_bad(const compare::Comparison& comparison) {
     if (!answer_.findings.empty() || !comparison.first_bad) return;
     const OperatorComparison& bad = *comparison.first_bad;

@@ -15,15 +15,15 @@ bool is_paired(const compare::OperatorComparison& op);
 // Says whether only one run has the operator and the absence in the other one means something.
 bool is_certainly_single(const compare::OperatorComparison& op);
 
-// Bit by bit, where there are tensors; in a quantised model, by more than its steps.
+// Says whether a slot differs in any bit; in a quantised model, by more than its steps.
 bool differs(const compare::SlotComparison& slot);
 // Whether actual has it, and golden has not the same.
 bool is_only_in_actual(const compare::SlotComparison& slot);
-// Any slot of that side.
+// Says whether any slot of that side differs.
 bool differs(const compare::OperatorComparison& op, model::Side side);
 
-// Its inputs are the same, in another framework or engine but for rounding, and all recorded, and its output
-// is not.
+// Says whether its inputs are all recorded and the same (in another framework or engine but for rounding),
+// and its output is not.
 bool has_own_error(const compare::OperatorComparison& op);
 
 // The same in another framework or engine: its operator or its arguments are others, if both runs are right
@@ -37,7 +37,7 @@ std::uint64_t element_count_of(const compare::OperatorComparison& op);
 // Returns the norm of actual's elements; NaN if it is not known.
 double norm_of(const compare::SlotComparison& slot);
 
-// Relative L2 of the worst slot of that side; 0 if there are only statistics.
+// Returns the relative L2 of the worst slot of that side; 0 if there are only statistics.
 double distance_of(const compare::OperatorComparison& op, model::Side side = model::Side::output);
 
 // Describes the first output that has another shape, so that no distance is known: "it is (2,4) in golden and
@@ -50,8 +50,8 @@ bool amplifies(const compare::OperatorComparison& op);
 
 // Relative L2 of what another order of operators rounds otherwise.
 inline constexpr double kLargestRounding = 1e-4;
-// By more than that, than 8 roundoffs of the coarser type, and than what the comparison takes for rounding.
-// What differs and cannot be measured, as another shape, is none.
+// Says whether a slot differs by more than that, than 8 roundoffs of the coarser type, and than what the
+// comparison takes for rounding. What differs and cannot be measured, as another shape, is none.
 bool is_beyond_rounding(const compare::SlotComparison& slot);
 
 // Says whether any output is beyond rounding.

@@ -48,7 +48,7 @@ struct EndError {
 struct Replayed {
   bool is_done = false, is_random = false;
   std::string reason;  // why not
-  // None of them if both sides made again what was recorded, to the last bit.
+  // They are empty if both sides made again what was recorded, to the last bit.
   std::vector<OutputError> golden, actual;
   bool is_sum = false;  // then: of products
   // What golden's arguments change on actual's inputs; empty if they cannot be run with them, or if that was
