@@ -51,9 +51,9 @@ class DumpSet {
   DumpSet(DumpSet&&) noexcept = default;
   DumpSet& operator=(DumpSet&&) noexcept = default;
 
-  // By rank and step, then in order of execution: the graphs of a step as they ran.
+  // The executions are sorted by rank and step, then in order of execution: the graphs of a step as they ran.
   const Runs& runs() const { return runs_; }
-  // By rank, graph, step and file name.
+  // They are sorted by rank, graph, step and file name.
   const std::vector<Overflow>& overflows() const { return overflows_; }
   const std::vector<Problem>& problems() const { return problems_.list(); }
   // How each rank's recording ended; absent for dumps of other tools.
@@ -85,7 +85,7 @@ class StoredTensor {
   // `slot` must have a file. Errors: not_found, io, corrupt, unsupported, limit. The elements of a .npy or
   // .h5 are what it holds: float32 where slot.dtype says bfloat16. Packed ones of other files are unpacked:
   // int8 where it says int4, uint8 where it says uint1. An array in Fortran order is a view with strides.
-  // With Alignment::any elements that lie together stay where they are, at addresses that are no multiple of
+  // Elements that lie together stay where they are under Alignment::any, at addresses that are no multiple of
   // their size; otherwise such are copied.
   static Result<StoredTensor> read(const Slot& slot, Alignment alignment = Alignment::natural);
 
