@@ -115,7 +115,8 @@ std::string describe_order(Numbers golden, Numbers actual, const std::vector<std
   return "actual has golden's elements in another order";
 }
 
-// By so many places along an axis; what comes in at the end is another matter.
+// Says whether actual is golden moved by so many places along an axis; what comes in at the end is another
+// matter.
 bool is_shifted(Numbers golden, Numbers actual, const std::vector<std::int64_t>& dims, std::size_t axis,
                 std::int64_t places) {
   const std::size_t stride = strides_of(dims)[axis];

@@ -75,7 +75,7 @@ struct ShardUnit {
   std::vector<TensorView> terms;
 };
 
-// Nothing if the layout does not fit the shapes.
+// Returns nothing if the layout does not fit the shapes.
 std::optional<std::vector<ShardUnit>> units_of(const Tensors& tensors, const ShardLayout& layout,
                                                std::uint64_t most) {
   std::vector<ShardUnit> units;
@@ -160,7 +160,7 @@ class ShardMeasure {
                          slot_.actual->dtype == model::DType::undefined ? slot_.dtype : slot_.actual->dtype);
   }
 
-  // Nothing if the layout does not fit the shapes.
+  // Returns nothing if the layout does not fit the shapes.
   Result<std::optional<Fit>> fit(const Candidate& candidate) const {
     const auto units = units_of(tensors_, *candidate.layout, kSample);
     if (!units) return std::optional<Fit>();

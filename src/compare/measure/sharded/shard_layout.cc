@@ -52,7 +52,7 @@ class FactoredView {
     return true;
   }
 
-  // Both with axes as fine as those of either. False if their axes differ in size.
+  // Splits the axes of both until they are as fine as those of either. False if their axes differ in size.
   static bool refine(FactoredView& a, FactoredView& b) {
     if (a.axes_.size() != b.axes_.size()) return false;
     for (std::size_t axis = 0; axis < a.axes_.size(); ++axis) {

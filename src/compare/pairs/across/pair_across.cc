@@ -43,7 +43,7 @@ struct StepRuns {
   std::uint32_t first = 0, last = 0;
 };
 
-// Without what ran after the last step.
+// Returns the steps of each rank, without what ran after the last step.
 std::vector<StepRuns> frames_of(const dump::Runs& runs, const Tails& tails) {
   std::vector<StepRuns> frames;
   for (std::uint32_t i = 0; i < runs.size(); ++i) {

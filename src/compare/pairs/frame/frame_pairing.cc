@@ -53,7 +53,7 @@ std::string signature(const Runs& runs, std::size_t index) {
   return text;
 }
 
-// As far as they are known without a look into files.
+// Spells the shapes as far as they are known without a look into files.
 std::string shapes_of(const FrameRuns& part, std::uint32_t i) {
   std::string shapes;
   for (const Slot& slot : part.runs->slots(part.first + i))
@@ -61,7 +61,7 @@ std::string shapes_of(const FrameRuns& part, std::uint32_t i) {
   return shapes;
 }
 
-// But for the size of the first axis, as with another batch. Empty if one is not known.
+// Holds shapes but for the size of the first axis, as with another batch. Empty if one is not known.
 using Shapes = std::map<std::pair<model::Side, std::uint32_t>, std::vector<std::int64_t>>;
 Shapes inner_shapes(const FrameRuns& part, std::uint32_t i) {
   Shapes shapes;

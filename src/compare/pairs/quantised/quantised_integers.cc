@@ -45,8 +45,8 @@ std::optional<std::uint32_t> operand_of(std::string_view type, std::uint32_t ind
   return index % step == 0 && index / step < 2 ? std::optional(index / step) : std::nullopt;
 }
 
-// Where the scale of what it makes is: behind its operands, each of which has a scale and a zero; a bias has
-// not.
+// Returns where the scale of what it makes is: behind its operands, each of which has a scale and a zero; a
+// bias has not.
 std::uint32_t result_scale_of(const dump::OperatorRun& run) {
   for (std::uint32_t index = 0; index < run.slots.size(); index += 3) {
     const Slot* const slot = find_slot(run.slots, model::Side::input, index);

@@ -5,7 +5,7 @@
 //   down           output    replicate sum
 //
 // A line has a part of an operator's name, a slot or a side ('*' for any), and a placement for each dimension
-// of the mesh. Of several lines the first that fits applies. '#' begins a comment.
+// of the mesh. The first line that fits applies. '#' begins a comment.
 #pragma once
 
 #include <cstdint>
