@@ -181,8 +181,8 @@ class Trial {
                       reason);
   }
 
-  // Nothing if it cannot be run again, and why is noted. Where the runs execute different functions, each is
-  // run by itself, and only its errors are known.
+  // Returns nothing if it cannot be run again, and notes why. Where the runs execute different functions,
+  // each is run by itself, and only its errors are known.
   Result<std::optional<Replayed>> replay(std::uint32_t i, const Question& question) {
     const dump::OperatorRun *golden = suspects_[i].golden.get(), *actual = suspects_[i].actual.get();
     if (!execute_different_functions(*golden, *actual)) return replay(i, golden, actual, question);
