@@ -77,7 +77,7 @@ bool holds_complex(DType original, const format::H5Dataset& dataset) {
 // elements.
 constexpr std::int64_t kBooleanType = 4, kOptionsType = 18;
 
-// Where a dataset belongs.
+// This says where a dataset belongs.
 struct H5Place {
   std::uint64_t call = 0;
   std::string op;
@@ -87,7 +87,7 @@ struct H5Place {
   std::uint64_t part = 0;  // of the list
 };
 
-// Nothing if the path is none of the dumper's.
+// Returns nothing if the path is none of the dumper's.
 std::optional<H5Place> place_of(std::string_view path) {
   const auto parsed = parse_h5_path(path);
   if (!parsed || (parsed->side != model::kSideNames[0] && parsed->side != model::kSideNames[1]))
