@@ -314,7 +314,7 @@ Result<> RecordingWriter::rest() {
   return ok();
 }
 
-// Before anything is recorded that would be missing.
+// Call it before anything is recorded that would be missing.
 void RecordingWriter::write_awake_status() {
   const std::lock_guard lock(status_mutex_);
   if (!resting_.exchange(false)) return;

@@ -116,7 +116,7 @@ void WiringRecorder::enter_step(std::int64_t step) {
   if (blocks_.size() >= kMaxBlocks) evict_half();
 }
 
-// Those that are left were used last.
+// The blocks that are left were used last.
 void WiringRecorder::evict_half() {
   std::vector<std::uint64_t> uses;
   for (const auto& [key, block] : blocks_) uses.push_back(block.last_use);
