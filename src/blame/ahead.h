@@ -11,7 +11,7 @@
 
 namespace opdump::blame {
 
-// Of an operator of both runs whose arguments do not differ.
+// Returns the question about an operator of both runs whose arguments do not differ.
 Question usual_question(const compare::OperatorComparison& op);
 
 class Ahead {

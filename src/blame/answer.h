@@ -42,7 +42,7 @@ struct Finding {
   std::vector<std::size_t> executions;  // at fault in the same way, by their order among those that differ
   std::set<std::int64_t> later_steps;   // of executions but the first
   std::vector<std::string> others;      // of other modules that have the same other argument, in order
-  // Of several culprits: the share of the final error that is gone without this one.
+  // The share of the final error that is gone without this one, if there are several culprits.
   std::optional<double> removes;
 };
 

@@ -154,7 +154,7 @@ class Trial {
       return static_cast<void>(findings_.add(i, Cause::argument, Confidence::certain, {}, difference));
     if (replayed->argument.empty() &&
         (distance_of(suspects_[i]) > kLargestRounding || !why_another_shape(suspects_[i]).empty())) {
-      // Of the same inputs, each run made what it says by a function of its own.
+      // Each run made what it says of the same inputs, by a function of its own.
       const bool is_only =
           !differs(suspects_[i], model::Side::input) && judge(*replayed).fault == Fault::none;
       findings_.add(i, Cause::argument, is_only ? Confidence::certain : Confidence::suspect, {}, difference);
@@ -181,8 +181,8 @@ class Trial {
                       reason);
   }
 
-  // Nothing if it cannot be run again, and why is noted. Where the runs execute different functions, each is
-  // run by itself, and only its errors are known.
+  // Returns nothing if it cannot be run again, and notes why. Where the runs execute different functions,
+  // each is run by itself, and only its errors are known.
   Result<std::optional<Replayed>> replay(std::uint32_t i, const Question& question) {
     const dump::OperatorRun *golden = suspects_[i].golden.get(), *actual = suspects_[i].actual.get();
     if (!execute_different_functions(*golden, *actual)) return replay(i, golden, actual, question);
@@ -286,8 +286,8 @@ class Trial {
     std::erase_if(answer_.findings, is_certain);
   }
 
-  // The comparison may know more of the first bad operator: what it reads. Of gradients of a compiled region,
-  // which come from no recorded operator, that they differ is all that can be said.
+  // The comparison may know more of the first bad operator: what it reads. Gradients of a compiled region
+  // come from no recorded operator: that they differ is all that can be said.
   void blame_first_bad(const compare::Comparison& comparison) {
     if (!answer_.findings.empty() || !comparison.first_bad) return;
     const OperatorComparison& bad = *comparison.first_bad;

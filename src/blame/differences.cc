@@ -18,7 +18,7 @@ using compare::Verdict;
 
 namespace {
 
-// Of weights and data: another machine rounds torch.randn by some units otherwise.
+// Weights and data may differ by this: another machine rounds torch.randn by some units otherwise.
 constexpr double kInputRoundoffs = 32;
 
 // The smallest numbers of float16 have fewer digits, and converters of models write this one for those below.

@@ -12,18 +12,18 @@
 namespace opdump::blame {
 
 bool is_paired(const compare::OperatorComparison& op);
-// Of an operator that only one run has: whether that says something.
+// Says whether only one run has the operator and the absence in the other one means something.
 bool is_certainly_single(const compare::OperatorComparison& op);
 
-// Bit by bit, where there are tensors; in a quantised model, by more than its steps.
+// Says whether a slot differs in any bit; in a quantised model, by more than its steps.
 bool differs(const compare::SlotComparison& slot);
 // Whether actual has it, and golden has not the same.
 bool is_only_in_actual(const compare::SlotComparison& slot);
-// Any slot of that side.
+// Says whether any slot of that side differs.
 bool differs(const compare::OperatorComparison& op, model::Side side);
 
-// Its inputs are the same, in another framework or engine but for rounding, and all recorded, and its output
-// is not.
+// Says whether its inputs are all recorded and the same (in another framework or engine but for rounding),
+// and its output is not.
 bool has_own_error(const compare::OperatorComparison& op);
 
 // The same in another framework or engine: its operator or its arguments are others, if both runs are right
@@ -31,17 +31,17 @@ bool has_own_error(const compare::OperatorComparison& op);
 bool computes_otherwise(const compare::OperatorComparison& op);
 std::string why_otherwise(const compare::OperatorComparison& op);
 
-// Of all its tensors.
+// Counts the elements of all its tensors.
 std::uint64_t element_count_of(const compare::OperatorComparison& op);
 
-// Of actual's elements; NaN if it is not known.
+// Returns the norm of actual's elements; NaN if it is not known.
 double norm_of(const compare::SlotComparison& slot);
 
-// Relative L2 of the worst slot of that side; 0 if there are only statistics.
+// Returns the relative L2 of the worst slot of that side; 0 if there are only statistics.
 double distance_of(const compare::OperatorComparison& op, model::Side side = model::Side::output);
 
-// Of the first output that has another shape, so that no distance is known: "it is (2,4) in golden and (3,4)
-// in actual". Empty if none has.
+// Describes the first output that has another shape, so that no distance is known: "it is (2,4) in golden and
+// (3,4) in actual". Empty if none has.
 std::string why_another_shape(const compare::OperatorComparison& op);
 
 // What it reads hardly differs, what it makes much: kernels that are right do that rarely, and both runs may
@@ -50,30 +50,30 @@ bool amplifies(const compare::OperatorComparison& op);
 
 // Relative L2 of what another order of operators rounds otherwise.
 inline constexpr double kLargestRounding = 1e-4;
-// By more than that, than 8 roundoffs of the coarser type, and than what the comparison takes for rounding.
-// What differs and cannot be measured, as another shape, is none.
+// Says whether a slot differs by more than that, than 8 roundoffs of the coarser type, and than what the
+// comparison takes for rounding. What differs and cannot be measured, as another shape, is none.
 bool is_beyond_rounding(const compare::SlotComparison& slot);
 
-// The same of any output.
+// Says whether any output is beyond rounding.
 bool makes_beyond_rounding(const compare::OperatorComparison& op);
 
-// Of the first output that differs: "output.0"; empty if none does.
+// Returns the name of the first output that differs, "output.0"; empty if none does.
 std::string output_name(const compare::OperatorComparison& op);
 
-// Of integers of two types, where the same numbers give others, as 256 has no place in uint8: both operators
-// are right by themselves. Empty where it is not so.
+// Explains integers of two types, where the same numbers give others, as 256 has no place in uint8: both
+// operators are right by themselves. Empty where it is not so.
 std::string why_another_integer(const compare::OperatorComparison& op);
 
-// Of an operator that makes NaN or infinity in one run only, of inputs that are alike in that: "3 of 12
+// Explains an operator that makes NaN or infinity in one run only, of inputs that are alike in that: "3 of 12
 // elements are NaN or inf on one side: float16 holds no number above 65504". Empty where it is not so.
 std::string why_not_finite(const compare::OperatorComparison& op);
 
-// Of a random operator with outputs that differ: by what.
+// Explains by what the outputs of a random operator differ.
 std::string why_random(const compare::OperatorComparison& op);
 
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const compare::SlotComparison& slot);
-// The same of one that was of that type for a while.
+// Says whether the tensor is rounded as one that was of `type` for a while.
 bool is_rounded(const compare::SlotComparison& slot, model::DType type);
 
 }  // namespace opdump::blame

@@ -103,7 +103,7 @@ bool is_certain(const OutputError& error) {
          error.alpha > 4 * bias_limit(error, limits.alpha / 4);
 }
 
-// By which test the error of an output is beyond rounding, and how far.
+// Finds the test by which the error of an output is beyond rounding, and how far.
 Excess find_excess(const OutputError& error) {
   if (error.wrong) {
     if (*error.wrong == 0) return {.factor = 0, .is_certain = false, .output = &error, .test = {}};

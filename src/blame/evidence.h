@@ -18,7 +18,7 @@ struct Thresholds {
   double r = 8, rho = 64, alpha = 4;
 };
 
-// Of one output, against the result in float64 of the same inputs.
+// The error of one output against the result in float64 of the same inputs.
 struct OutputError {
   std::uint32_t index = 0;
   std::uint64_t count = 0;             // elements
@@ -31,7 +31,7 @@ struct OutputError {
   double value = 0, reference = 0;                          // there: recorded, and in float64
   Thresholds limits;                                        // of rounding
   Thresholds certain = {.r = 32, .rho = 256, .alpha = 16};  // beyond them nothing but a fault is left
-  // Of sums of products: the largest error over the bound that rounding in whatever order has.
+  // The largest error over the bound that rounding in whatever order has; set for sums of products.
   std::optional<double> beyond;
   bool is_sum = false;
   // Elements that are off by more than a last bit, while the installed torch makes all others as they are.
@@ -39,7 +39,7 @@ struct OutputError {
   std::string precision;  // "TF32" if rounding the inputs to it explains the error
 };
 
-// Of an output of actual: |actual - golden| as it was recorded, and without a fault.
+// The error of an output of actual, |actual - golden|, as it was recorded and without a fault.
 struct EndError {
   std::uint32_t index = 0;
   double before = 0, after = 0;
@@ -48,7 +48,7 @@ struct EndError {
 struct Replayed {
   bool is_done = false, is_random = false;
   std::string reason;  // why not
-  // None of them if both sides made again what was recorded, to the last bit.
+  // They are empty if both sides made again what was recorded, to the last bit.
   std::vector<OutputError> golden, actual;
   bool is_sum = false;  // then: of products
   // What golden's arguments change on actual's inputs; empty if they cannot be run with them, or if that was

@@ -17,7 +17,7 @@ class FindingLog {
   // They go into `answer`.
   FindingLog(const Suspects& suspects, BlameAnswer& answer) : suspects_(suspects), answer_(answer) {}
 
-  // About suspect `i`.
+  // Adds a finding about suspect `i`.
   Finding& add(std::uint32_t i, Cause cause, Confidence confidence, std::string slot, std::string why) {
     Finding& finding = answer_.findings.emplace_back();
     finding.cause = cause;

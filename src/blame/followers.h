@@ -10,7 +10,7 @@
 
 namespace opdump::blame {
 
-// As what an operator that the comparison accuses is found.
+// This says as what an operator that the comparison accuses is found.
 struct Charge {
   Cause cause = Cause::sequence;
   Confidence confidence = Confidence::certain;

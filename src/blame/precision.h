@@ -19,7 +19,7 @@ class SumPrecision {
   void settle(BlameAnswer& answer) const;
 
  private:
-  // Of a run: how many sums have inputs of less precision, by its name, and how many have all of it.
+  // Counts the sums of a run: those with inputs of less precision, by its name, and those with all of it.
   struct Sums {
     std::map<std::string, std::uint64_t> less;
     std::uint64_t full = 0;

@@ -90,7 +90,7 @@ std::string describe_removal(std::string_view without, double share) {
   return "  without " + std::string(without) + ", " + format_g(percent) + " % of the final error is gone\n";
 }
 
-// Of a culprit: what is known of it beside its line.
+// Describes what is known of a culprit beside its line.
 std::string describe_culprit(const Finding& finding) {
   std::string text;
   if (!finding.later_steps.empty())

@@ -51,11 +51,11 @@ struct Upcoming {
 // Requests for the worker itself: to judge by the limits of a file as well, and to write those that it has
 // seen to one.
 std::string make_limits_request(const std::string& path);
-// With samples of gains, as GainTable::to_json() has them.
+// The request holds samples of gains, as GainTable::to_json() has them.
 std::string make_write_request(const std::string& path, const std::string& gains);
-// For the samples of all files of limits: "gains" of the answer.
+// Asks for the samples of all files of limits, which are "gains" of the answer.
 std::string make_gains_request();
-// To forget what was asked to be without.
+// Asks the worker to forget what it was asked to be without.
 std::string make_forget_request();
 
 // A request for a script that runs the operator, of `name` as a user knows it, and shows its error.

@@ -129,7 +129,7 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
     if (const auto maker = suspects.find(origin->op.run()); maker && matters(suspects, *maker))
       return add(*maker, only_in(suspects[*maker]) + instead_of(suspects, *maker) + ", and " +
                              compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
-  // With a cause, it was chosen for its reader.
+  // An operator with a cause was chosen for its reader.
   const bool is_single = !is_paired(bad) && bad.cause.empty();
   auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);
   if (first && inputs.rewired().contains(*first)) first = inputs.first_alike(*first);

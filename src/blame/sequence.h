@@ -15,7 +15,7 @@ enum class Singles : std::uint8_t {
   harmless,  // they change nothing beyond rounding
   blamed,    // one of them, or an operator that reads what another one made
 };
-// After the walk: if nothing was found, looks for the operator that begins the difference.
+// Looks for the operator that begins the difference if the walk has found nothing.
 Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
                        const compare::Comparison& comparison, FindingLog& findings);
 

@@ -61,7 +61,7 @@ void Suspects::note_equal(const OperatorComparison& op) {
   if (last.rank == op.run().rank && last.step == op.run().step) before_equal_.insert(size() - 1);
 }
 
-// Of views one after another, one that chooses elements says more than the shapes that follow from it.
+// A view that chooses elements says more than the shapes that follow from it.
 void Suspects::note_view(const OperatorComparison& op) {
   std::string text = compare::describe_other_view(op);
   if (text.empty() || left_out_ > 0) return;

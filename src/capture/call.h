@@ -37,7 +37,7 @@ struct Call {
   std::int64_t step = 0, graph_id = 0;
   bool records_data = false;  // the operator is selected; otherwise the call matters to the graph only
   std::vector<RecordedSlot> slots;
-  // Inputs without data, of a call that may turn out not to be wanted.
+  // Holds inputs without data, of a call that may turn out not to be wanted.
   std::vector<std::pair<Operand, std::string>> undumped;
 
   WiringCall wiring;

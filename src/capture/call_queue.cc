@@ -5,7 +5,7 @@
 namespace opdump::capture {
 namespace {
 
-// As many as a program ends between two turns of the writer; each has some kilobytes.
+// A program ends as many between two turns of the writer; each has some kilobytes.
 constexpr std::size_t kMaxFree = 2048;
 
 }  // namespace

@@ -20,7 +20,8 @@ struct ReturnCall {
 };
 using CallPointer = std::unique_ptr<Call, ReturnCall>;  // the call returns to its queue
 
-// Thread-safe, but that one thread at a time pops. Its lock is held for nothing else of the session.
+// This is thread-safe, but only one thread at a time may pop. Its lock is held for nothing else of the
+// session.
 class CallQueue {
  public:
   CallQueue() = default;
@@ -43,7 +44,7 @@ class CallQueue {
   friend struct ReturnCall;
   void put_back(Call* call);
 
-  // By who pops, all that waited at once: a lock for each call made threads that push sleep.
+  // The thread that pops takes all that waited at once: a lock for each call made threads that push sleep.
   std::deque<CallPointer> taken_;
   std::mutex mutex_;  // guards the rest
   std::deque<CallPointer> waiting_;

@@ -59,10 +59,10 @@ class CallRecorder {
 
   // Returns once all jobs are done.
   void wait() { pipeline_.wait_all(); }
-  // The same, and what is done is written.
+  // Returns once all jobs are done and what they did is written.
   Result<> flush();
 
-  // As many operators have overflowed as the plan wants.
+  // Says whether as many operators have overflowed as the plan wants.
   bool has_enough() const { return plan_.overflow_limit != 0 && overflow_count_ >= plan_.overflow_limit; }
   void forget_watched() {
     if (watcher_) watcher_->forget();

@@ -70,8 +70,8 @@ class OperatorTable {
   // Constants are chosen as operators are, by a name of their own (mindspore.md 1.6).
   bool wants_constant(const std::string& name);
 
-  // For schemes that list what the plan asked for, mindspore.md 2.9: the configured texts, and full names
-  // instead of regular expressions. Empty for all operators.
+  // Returns what the plan asked for, for schemes that list it (mindspore.md 2.9): the configured texts, and
+  // full names instead of regular expressions. Empty for all operators.
   std::vector<std::string> list_requested() const;
 
   // Logs the first time that a slot of the operator has no data.

@@ -91,7 +91,7 @@ Result<> RecordingWriter::flush() {
   return failure_ ? Result<>(*failure_) : ok();
 }
 
-// In the turn. Rows are handed to the system now and then: true if they were.
+// The caller has the turn. Rows are handed to the system now and then: true if they were.
 bool RecordingWriter::write_rows(bool flush_now) {
   while (const CallPointer call = calls_.pop_done()) write(*call);
   const std::uint64_t now = now_us();
@@ -314,7 +314,7 @@ Result<> RecordingWriter::rest() {
   return ok();
 }
 
-// Before anything is recorded that would be missing.
+// Call it before anything is recorded that would be missing.
 void RecordingWriter::write_awake_status() {
   const std::lock_guard lock(status_mutex_);
   if (!resting_.exchange(false)) return;

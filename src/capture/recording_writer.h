@@ -41,7 +41,7 @@ class RecordingWriter {
                   RecordingState& state, OperatorTable& operators, RecordingStart start);
 
   CallQueue& calls() { return calls_; }
-  // For the files of tensors, which jobs write without a lock.
+  // Writes the files of tensors; jobs use it without a lock.
   dump::SchemeWriter& scheme() { return *scheme_; }
   const std::filesystem::path& rank_directory() const { return rank_directory_; }
 
@@ -52,7 +52,7 @@ class RecordingWriter {
   // writes, and never throws.
   void write_done_calls(bool flush_now = false);
   void drain();
-  // The same, and hands all to the system. Errors: why recording stopped.
+  // Writes the calls that are done and hands all to the system. Errors: why recording stopped.
   Result<> flush();
 
   void begin_step(std::int64_t step, bool selected, std::span<const std::string> operators);
@@ -85,7 +85,7 @@ class RecordingWriter {
   Result<> close(StepEnd end, std::span<const std::string> unmatched);
   const std::string& run_id() const { return run_id_; }
 
-  // In a child made by fork(): lets go of what the parent holds.
+  // Lets go of what the parent holds, in a child made by fork().
   void abandon() { folder_.abandon(); }
 
  private:

@@ -130,7 +130,7 @@ class Session {
   void mark_step(StepEnd end) { step_end_ = end; }
   const std::filesystem::path& root() const { return plan_.root; }
 
-  // In a child made by fork(): lets go of what the parent holds.
+  // Lets go of what the parent holds, in a child made by fork().
   void abandon() { writer_.abandon(); }
 
  private:

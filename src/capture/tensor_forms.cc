@@ -7,7 +7,7 @@
 namespace opdump::capture {
 
 std::vector<std::byte> first_elements(model::TensorView view, std::uint64_t count) {
-  // No more than is needed: fewer than twice as many elements are copied.
+  // This copies no more than is needed: fewer than twice as many elements.
   std::vector<std::int64_t> dims(view.shape.dims().begin(), view.shape.dims().end());
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     std::uint64_t inner = 1;

@@ -8,8 +8,8 @@
 namespace opdump::compare {
 
 // Compares some thousand operators at a time, and keeps nothing of them but what the result says. Errors:
-// only internal, and those of options.share; data that cannot be compared becomes verdicts. With a share,
-// every process that sees the same dumps gets the whole result; one that does not is left out with an error,
+// only internal, and those of options.share; data that cannot be compared becomes verdicts. Every process
+// with a share that sees the same dumps gets the whole result; one that does not is left out with an error,
 // and the result of the others says so.
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options);

@@ -25,7 +25,7 @@ struct Share;  // group/shared_work.h
 
 namespace opdump::compare {
 
-// What became of a slot or an operator. Of an operator's slots, a fault comes before an open question.
+// What became of a slot or an operator. A fault in an operator's slots comes before an open question.
 enum class Verdict : std::uint8_t {
   match,             // within tolerance
   inherited,         // output differs, and so does an input: the fault lies before
@@ -72,7 +72,7 @@ struct SlotComparison {
   std::uint64_t bytes = 0;                       // of golden's elements that were compared
   std::optional<math::Metrics> metrics;
   std::string reason;  // for people: "shape (2,3) against (3,2)", "Max Value 1.5 against 1.7"
-  // Of different frameworks, or of a graph that an engine rewrote: elements may lie in another order
+  // Elements may lie in another order, as between frameworks or in a graph that an engine rewrote
   // (across/tensor_layout.h).
   bool any_layout = false;
   // One side has several ranks; the slot above is that of the first. `metrics` and `shape` are those of the
@@ -96,8 +96,8 @@ struct OtherRank {
 struct OperatorComparison {
   std::shared_ptr<const dump::OperatorRun> golden, actual;  // with the slots below
   Verdict verdict = Verdict::match;
-  // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
-  // which is no fault of an operator.
+  // It is missing or extra, as is all else of its rank and step: that step was not recorded on the other
+  // side, which is no fault of an operator.
   bool is_alone = false;
   // "eps is 1e-05 in golden and 0.001 in actual"; empty if no argument differs or neither inputs nor outputs
   // do.
@@ -105,16 +105,16 @@ struct OperatorComparison {
   PairedBy paired_by = PairedBy::none;
   float confidence = 1;    // that the two are the same operator
   bool is_across = false;  // of different frameworks: what only one side has is left out
-  // Of a run of several ranks against one of one rank: the same operator on each of the ranks; null where a
-  // rank has none. Else empty.
+  // The same operator on each rank, if a run of several ranks is compared with one of one rank, else empty.
+  // An element is null where a rank has none.
   std::vector<std::shared_ptr<const dump::OperatorRun>> shards = {};
   std::optional<OtherRank> other_rank =
       {};                     // where a difference of its outputs comes from (runs/collectives.h)
   bool lacks_slots = false;   // one of the dumps does not have all tensors of an operator
   bool is_quantised = false;  // one of the models is (runs/quantisation.h)
-  // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
+  // If not empty, this says why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
-  // Missing or extra, in a run of which the other side did not record all: it may have run it, too.
+  // It is missing or extra, and the other side did not record all: it may have run it, too.
   bool may_be_unseen = false;
   std::string_view rule = {};   // that gave it its verdict or cause, the last one (rules/rule.h)
   bool reads_rounding = false;  // its inputs differ by no more than rounding
@@ -184,7 +184,7 @@ struct Comparison {
   std::optional<OperatorComparison> first_bad;
   UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
   std::string view_before_first_bad;   // the last one in its step, if it has other arguments
-  // All of them, in the order of the rules; the last one that takes the place of those before it is
+  // Holds all accusations, in the order of the rules; the last one that takes the place of those before it is
   // `first_bad`.
   std::vector<Accusation> accusations = {};
   std::vector<TraceLine> trace = {};  // of first_bad, if CompareOptions::explain

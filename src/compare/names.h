@@ -20,7 +20,7 @@ const std::string& name_in_file(const dump::OperatorRun& run);
 // none.
 std::string module_of(const dump::OperatorRun& run);
 
-// Of its module's pass; forward where the dump does not say.
+// Returns the phase of its module's pass; forward where the dump does not say.
 model::Phase phase_of(const dump::OperatorRun& run);
 
 // "output.0"; "input.self" where the dump knows what operands are called

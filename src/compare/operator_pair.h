@@ -14,15 +14,15 @@ enum class Fusion : std::uint8_t {
   part,      // another one stands for it
   added,     // the engine put it in
   unlogged,  // ran before or after what the other dump is a log of
-  // Of a run of another framework:
+  // These occur with a run of another framework.
   folded,   // weights of one side are folded or stacked: only data is compared
   moves,    // only moves data
   makes,    // makes constants, shapes or random numbers
   foreign,  // the other framework has nothing like it
-  // Of a run of several ranks against one of one rank:
+  // These occur with a run of several ranks against one of one rank.
   collective,
   undivided,  // the other run has nothing like it
-  // Of a quantised model:
+  // These occur with a quantised model.
   quantises,  // or dequantises
   quantised,  // a dequantisation stands for it: only results are compared
 };
@@ -34,7 +34,7 @@ struct OperatorPair {
   bool is_alone = false;  // has no partner, as has nothing else of its rank and step
   Fusion fusion = Fusion::none;
   PairedBy paired_by = PairedBy::none;
-  // Of runs of different frameworks:
+  // These are set for runs of different frameworks.
   float confidence = 1;  // that the two are the same operator
   std::uint32_t golden_first = kNone,
                 actual_first = kNone;  // whose inputs count instead: it is joined with this one

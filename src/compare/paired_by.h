@@ -15,7 +15,7 @@ enum class PairedBy : std::uint8_t {
   shapes,     // by scope, type and shapes, because names differ
   fusion,     // it stands for the partner and those before it
   file,       // both are the only tensor of a dump
-  // Of runs of different frameworks (across/pair_across.h):
+  // These pair runs of different frameworks (across/pair_across.h).
   map,
   values,
   weights,

@@ -13,8 +13,8 @@
 
 namespace opdump::blame {
 
-// Of the operators from `first` on, those to run again although the first culprit explains them: they add
-// most to what they read, for their kind. Whatever the others do, little of the error goes away without it.
+// Chooses operators from `first` on to run again although the first culprit explains them. They add most to
+// what they read, for their kind. The others add so little that little of the error goes away without it.
 std::set<std::uint32_t> choose_further(std::span<const compare::OperatorComparison> suspects,
                                        std::uint32_t first);
 

@@ -51,7 +51,7 @@ class Follower {
   }
 
  private:
-  // By more than rounding, which no culprit makes.
+  // Says whether the output differs by more than rounding, which no culprit makes.
   static bool is_different(const OperatorComparison& op, std::uint32_t index) {
     return std::ranges::any_of(op.slots, [&](const compare::SlotComparison& slot) {
       return compare::side_of(slot) == model::Side::output && slot.actual != nullptr &&

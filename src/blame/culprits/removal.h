@@ -20,11 +20,11 @@ struct FaultyOperator {
 };
 
 struct Removal {
-  // By culprit, the share of the final error that is gone without it; 1 is all. What is left is that of
-  // the others, and rounding.
+  // Holds for each culprit the share of the final error that is gone without it; 1 is all. What is left is
+  // that of the others, and rounding.
   std::vector<double> shares;
   double together = 0;  // without any of them
-  // False: `limit` was reached, or many elements; the final error is that of the last one that ran.
+  // False if `limit` was reached, or many elements; the final error is that of the last one that ran.
   bool is_whole = true;
 };
 

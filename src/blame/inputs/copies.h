@@ -21,9 +21,9 @@ class Copies {
   void note(std::span<const compare::OperatorComparison> suspects, std::uint32_t i,
             compare::ContentIndex& produced);
 
-  // Of what an operator of both runs made.
+  // Says whether suspect `i` copies what an operator of both runs made.
   bool are_of_both(std::uint32_t i) const { return of_both_.contains(i); }
-  // Of what no recorded operator made: the coarsest type that it had on its way. Else nothing.
+  // Returns the coarsest type on its way if suspect `i` copies what no recorded operator made, else nothing.
   std::optional<model::DType> type_of_data(std::uint32_t i) const;
   // A reader was blamed for these data: others are not again.
   void settle(std::uint32_t i);

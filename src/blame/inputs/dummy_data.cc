@@ -15,7 +15,7 @@ using Elements = std::span<const std::uint64_t>;
 
 constexpr std::size_t kFew = 8;  // elements that may be the same by chance
 
-// As compare::elements_of numbers them.
+// The numbers are those of compare::elements_of.
 struct Zeros {
   std::uint64_t positive = 0, negative = 0;
   bool contain(std::uint64_t element) const { return element == positive || element == negative; }

@@ -11,8 +11,8 @@
 namespace opdump::blame {
 
 // ", and it is all zero in actual: a profiling run?" of a tensor that no recorded operator made and that
-// differs; empty if its elements (compare::elements_of) say nothing. Of other shapes, it looks for one in the
-// first places of the other one.
+// differs; empty if its elements (compare::elements_of) say nothing. If shapes differ, it looks for one in
+// the first places of the other one.
 std::string describe_dummy(const dump::Slot& golden, std::span<const std::uint64_t> golden_elements,
                            const dump::Slot& actual, std::span<const std::uint64_t> actual_elements);
 

@@ -63,7 +63,7 @@ void InputSearch::look(std::uint32_t i, bool blames) {
 // Whether actual reads a copy of data that differ, as golden reads its data.
 bool InputSearch::blame_copied_data(std::uint32_t i, const SlotComparison& slot, std::uint32_t copy) {
   const auto type = copies_.type_of_data(copy);
-  // In a later step, golden may have a weight that was updated, where actual's update was rounded away.
+  // Golden may have a weight that was updated in a later step, where actual's update was rounded away.
   const bool is_same_step = suspects_[copy].run().step == suspects_[i].run().step;
   if (!type || !is_same_step || is_rounded(slot, *type)) return false;
   blame_input(i, slot, elements_of(*slot.golden), elements_of(*slot.actual), std::nullopt);
@@ -71,7 +71,7 @@ bool InputSearch::blame_copied_data(std::uint32_t i, const SlotComparison& slot,
   return true;
 }
 
-// In the backward pass, gradients that are added in another order come from other operators, too.
+// Gradients that are added in another order come from other operators, too, in the backward pass.
 void InputSearch::note_feeder(const OperatorComparison& reader, std::uint32_t producer) {
   const bool is_open =
       !feeder_ && reader.run().op != nullptr && reader.run().op->phase != model::Phase::backward &&
@@ -118,7 +118,7 @@ bool InputSearch::comes_after_a_gap(const OperatorComparison& reader) const {
          !has_step(golden_, reader.golden->rank, step - 1);
 }
 
-// Of a compiled region that was found before.
+// An input may be the gradient of a compiled region that was found before.
 bool InputSearch::may_be_gradient() const {
   return lacks_gradients_ && std::ranges::any_of(findings_.all(), [](const Finding& finding) {
            return model::has_trait(finding.op.run().type, model::Trait::region);
@@ -198,7 +198,7 @@ std::optional<std::uint32_t> InputSearch::find_single(const dump::OperatorRun& r
   return std::nullopt;
 }
 
-// Of a copy that only golden has: the operator that made what it copies, if only golden has that, too.
+// Finds the operator that made what a copy of golden's copies, if only golden has that operator, too.
 std::uint32_t InputSearch::find_copied(std::uint32_t copy) const {
   for (const SlotComparison& slot : suspects_[copy].slots) {
     if (compare::side_of(slot) != model::Side::input || slot.golden == nullptr) continue;

@@ -43,7 +43,7 @@ class InputSearch {
   // Those whose outputs another one reads, after the first culprit.
   const std::set<std::uint32_t>& read() const { return read_; }
   const std::vector<std::uint32_t>& singles() const { return singles_; }
-  // Of singles of actual, the first that made what an operator of both runs reads, which differs by much.
+  // Returns the first single of actual that made what an operator of both runs reads, which differs by much.
   std::optional<std::uint32_t> feeder() const { return feeder_; }
   // An operator that reads what another one made than in golden.
   struct Rewired {

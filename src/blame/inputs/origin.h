@@ -17,8 +17,8 @@ namespace opdump::blame {
 std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dump::OperatorRun& reader,
                                                const std::vector<std::uint64_t>& elements);
 
-// Of what `reader` of golden reads, and no operator made as a whole: memory that operators fill in parts, as
-// a cache of keys, where a part lies at another place, or data that differs.
+// Explains what `reader` of golden reads and no operator made as a whole: memory that operators fill in
+// parts, as a cache of keys, where a part lies at another place, or data that differs.
 std::string explain_data(const dump::Runs& golden_runs, const dump::OperatorRun& reader,
                          const compare::SlotComparison& slot, const std::vector<std::uint64_t>& golden,
                          const std::vector<std::uint64_t>& actual);

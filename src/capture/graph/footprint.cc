@@ -15,8 +15,8 @@ std::uint64_t add_to_hash(std::uint64_t hash, std::int64_t number) {
   return hash ^ hash >> 29;
 }
 
-// From the first to after the last byte, in steps of `period` bytes wherever a dimension moves by a multiple
-// of it: these leave the place within a period as it is.
+// Returns the extent from the first to after the last byte, leaving out dimensions that move by a multiple of
+// `period` bytes: these leave the place within a period as it is.
 std::int64_t extent_within(const Footprint& print, std::int64_t period) {
   if (print.dimensions.empty()) return print.end - print.begin;
   std::int64_t extent = print.element_bytes;
@@ -38,7 +38,7 @@ struct Strips {
   std::vector<Footprint::Dimension> outer;
 };
 
-// Nothing if what a dimension repeats reaches beyond its stride.
+// Returns nothing if what a dimension repeats reaches beyond its stride.
 std::optional<Strips> find_strips(const Footprint& print) {
   if (print.dimensions.empty()) return Strips{print.end - print.begin, {}};
   Strips strips{print.element_bytes, print.dimensions};

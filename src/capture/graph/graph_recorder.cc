@@ -25,7 +25,7 @@ class EdgeFinder {
   explicit EdgeFinder(model::Graph& graph, std::vector<GraphRecorder::Constant>& constants)
       : graph_(graph), constants_(constants) {}
 
-  // Of what a step gives: the operator or the parameter that made it.
+  // Finds the operator or the parameter that made what a step gives.
   Source find_made(std::uint64_t value) const {
     const auto known = by_value_.find(value);
     return known == by_value_.end() ? Source{} : known->second;

@@ -81,7 +81,7 @@ class GraphRecorder {
     const DefinedOperator* op;
     std::uint32_t input_count, output_count;
   };
-  // Of the tensors of a call, inputs before outputs.
+  // The types of the tensors of a call, inputs before outputs.
   using Types = std::vector<model::TensorType>;
   struct KnownGraph {
     std::int64_t id = 0;

@@ -107,7 +107,7 @@ bool StepGraphs::is_renewed(const Parameter& known, const Operand& operand, mode
   return known.operand.block != operand.block || (is_copy && side == model::Side::output);
 }
 
-// False if it is too large for a copy.
+// Returns false if it is not lent, and no one wants a copy or it is too large for one.
 bool StepGraphs::keep_parameter(Parameter& parameter, const Operand& operand) const {
   const bool is_lent = options_.lender.lends(operand.owner);
   const bool is_small = operand.view.byte_count() <= dump::GeGraphWriter::kMaxWeightBytes;

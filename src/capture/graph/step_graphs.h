@@ -52,7 +52,7 @@ class StepGraphs {
              const RecordingState& state, const OperatorTable& operators);
 
   bool reports_steps() const { return options_.reports_steps; }
-  // Of the program, in graph files where no directory bears one.
+  // Names the program in graph files where no directory bears a name.
   void name_program(std::string name);
   // The values that a model gives, for engines that report no graphs.
   void define_outputs(std::int64_t graph_id, std::span<const std::uint64_t> values);
@@ -95,7 +95,7 @@ class StepGraphs {
   const OperatorTable& operators_;
   GraphRecorder recorder_;
 
-  // For the thread that ends a step or a model.
+  // Only the thread that ends a step or a model uses what follows.
   std::optional<dump::GeGraphWriter> ge_graphs_;  // nothing: nobody wants them
   bool ge_wants_weights_ = false;
   std::int64_t model_ = model::kAnyGraph;               // that is under way

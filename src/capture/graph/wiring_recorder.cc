@@ -58,8 +58,8 @@ void WiringRecorder::Block::trim() {
   is_outside = false;
 }
 
-// Blocks and contents are numbered by themselves. Of an engine that has no blocks a number of contents is
-// that of a block too, in which addresses are places.
+// Blocks and contents are numbered by themselves. The number of contents of an engine without blocks is that
+// of a block too, in which addresses are places.
 WiringRecorder::Place WiringRecorder::place_of(const Operand& operand) {
   if (operand.block != 0)
     return {operand.block << 1, operand.version != 0 ? operand.version : operand.content,
@@ -116,7 +116,7 @@ void WiringRecorder::enter_step(std::int64_t step) {
   if (blocks_.size() >= kMaxBlocks) evict_half();
 }
 
-// Those that are left were used last.
+// The blocks that are left were used last.
 void WiringRecorder::evict_half() {
   std::vector<std::uint64_t> uses;
   for (const auto& [key, block] : blocks_) uses.push_back(block.last_use);

@@ -66,7 +66,7 @@ struct LentValues {
 
 class ContainerJobTest : public ::testing::Test {
  protected:
-  // Of two tensors, held in `pipeline` as contents 1 and 2.
+  // Makes a container of two tensors, held in `pipeline` as contents 1 and 2.
   std::shared_ptr<Job> make_container(Pipeline& pipeline) {
     std::vector<std::shared_ptr<Job>> members;
     for (LentValues* memory : {&first_, &second_}) {

@@ -72,7 +72,7 @@ struct JobNeeds {
   bool any_statistics() const { return statistics != math::StatNeeds{}; }
 };
 
-// Of what an engine computed: max, min, avg, l2norm.
+// Returns the statistics that an engine computed: max, min, avg, l2norm.
 math::Statistics given_statistics(const double* numbers);
 
 class Job {

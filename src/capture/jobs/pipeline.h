@@ -53,7 +53,7 @@ class Pipeline {
   // it if they write a file that nobody has begun. At once if nothing is pending.
   void before_write(std::uint64_t content);
 
-  // The same for every block: from here on nobody will say what is written to.
+  // Does so for every block: from here on nobody will say what is written to.
   void before_any_write();
 
   // Returns once everything queued is done.

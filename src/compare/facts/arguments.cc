@@ -71,7 +71,8 @@ bool is_same_constant(const std::string& a, const std::string& b) {
   return a == b || (are_numbers && is_close(x, y));
 }
 
-// Of elements or of memory: a consequence of where and in which precision a program runs.
+// Says whether a value is a type of elements or of memory, which follows from where and in which precision a
+// program runs.
 bool is_type(const ordered_json& value) {
   return value.is_string() && value.get_ref<const std::string&>().starts_with("torch.");
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxFacts = 4;
 
-// Of the first rank: the others ran alike.
+// Returns the environment of the first rank: the others ran alike.
 dump::RunEnvironment facts_of(const dump::DumpSet& dump) {
   if (dump.statuses().empty()) return {};
   const dump::RecordingStatus& status = dump.statuses().begin()->second;

@@ -1,4 +1,4 @@
-// In what the environments of two runs differ, as far as their status files say it.
+// This finds in what the environments of two runs differ, as far as their status files say it.
 #pragma once
 
 #include <optional>

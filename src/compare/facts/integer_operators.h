@@ -12,10 +12,10 @@ namespace opdump::compare {
 // Ends of names that the tools of ONNX Runtime give to what computes with integers.
 inline constexpr std::string_view kIntegerName = "_quant", kConvBiasName = "_bias_add";
 
-// Has scales between its operands.
+// Says whether it has scales between its operands.
 bool computes_with_levels(std::string_view type);
 
-// Also what ONNX Runtime makes of several operators: MatMulIntegerToFloat, DynamicQuantizeLSTM.
+// True also of what ONNX Runtime makes of several operators: MatMulIntegerToFloat, DynamicQuantizeLSTM.
 bool computes_with_integers(std::string_view type);
 
 // Whether it computes with integers, or only for what does.

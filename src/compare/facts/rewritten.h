@@ -21,12 +21,12 @@ class RewrittenModules {
   void add_actual(const dump::OperatorRun& run) { actual_.insert(place_of(run)); }
   // Whether it runs in such a module, or in the backward pass of one.
   bool contains(const dump::OperatorRun& run) const;
-  // In one module and step, or in its backward pass.
+  // Says whether both run in one module and step; its backward pass belongs to it.
   static bool are_together(const dump::OperatorRun& a, const dump::OperatorRun& b) {
     return place_of(a) == place_of(b);
   }
   using Place = std::tuple<std::uint32_t, std::int64_t, std::string>;  // rank, step and module
-  // Of a module's backward pass, that of the module.
+  // An operator of a module's backward pass has the place of the module.
   static Place place_of(const dump::OperatorRun& run);
 
  private:

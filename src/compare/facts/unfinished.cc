@@ -18,7 +18,7 @@ bool is_unseen_collective(const dump::Loss& loss) { return loss.reason == OPDUMP
 bool is_unseen_backward(const dump::Loss& loss) { return loss.what == OPDUMP_UNSEEN_BACKWARD; }
 
 // Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`, the step in which the
-// program was stopped to `cut`. Of ranks that hold shards, collectives are left out anyway.
+// program was stopped to `cut`. Collectives of ranks that hold shards are left out anyway.
 void add_incomplete(std::string_view side, const dump::DumpSet& dump, bool is_sharded,
                     std::set<std::uint32_t>& unfinished, std::map<std::uint32_t, std::int64_t>& cut,
                     std::vector<std::string>& reasons) {

@@ -19,7 +19,7 @@ struct Unfinished {
   // The dump cannot say that a tensor has no data: it just is not there, as in what `opdump convert` makes.
   bool golden_is_silent = false, actual_is_silent = false;
 
-  // Of an operator or slot that is not in golden, or not in actual, of a rank and step.
+  // They say whether golden, or actual, may lack an operator or slot of this rank and step.
   bool excuses_golden(const dump::OperatorRun& run) const { return excuses(golden, golden_cut, run); }
   bool excuses_actual(const dump::OperatorRun& run) const { return excuses(actual, actual_cut, run); }
 
@@ -31,7 +31,7 @@ struct Unfinished {
   }
 };
 
-// By rank: from which step on what was recorded is no step, but what ran after the last one
+// Holds for each rank from which step on the recording is no step, but what ran after the last one
 // (dump::RecordingStatus::tail_step).
 using Tails = std::map<std::uint32_t, std::int64_t>;
 struct TailsOfBoth {

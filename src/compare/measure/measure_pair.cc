@@ -15,7 +15,8 @@ bool is_number(model::DType dtype) {
   return kind == model::DTypeKind::floating || kind == model::DTypeKind::complex;
 }
 
-// Of golden; nothing if it cannot be derived: the tensors are equal, or a difference is not finite.
+// Returns golden's root mean square; nothing if it cannot be derived: the tensors are equal, or a difference
+// is not finite.
 std::optional<double> root_mean_square(const math::Metrics& metrics) {
   if (!(metrics.relative_l2 > 0) || !std::isfinite(metrics.rmse)) return std::nullopt;
   return metrics.rmse / metrics.relative_l2;  // 0 if golden is all zero

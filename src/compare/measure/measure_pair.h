@@ -8,7 +8,7 @@ namespace opdump::compare {
 // The metrics by the tolerances of `dtype`, scaled to the size of `golden`.
 Result<math::Metrics> measure_pair(const model::TensorView& actual, const model::TensorView& golden,
                                    model::DType dtype, const CompareOptions& options, unsigned threads);
-// Of `dtype`, without the scale of a tensor.
+// The tolerances of `dtype`, not scaled to a tensor.
 math::Tolerance tolerance_of(model::DType dtype, const CompareOptions& options);
 // The type that rounds more. An integer or a bool against another kind stays exact.
 model::DType coarser_dtype(model::DType golden, model::DType actual);

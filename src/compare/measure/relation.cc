@@ -80,7 +80,7 @@ std::string describe_offset(Numbers golden, Numbers actual, double tolerance) {
          " in all elements";
 }
 
-// Of row-major tensors.
+// Returns the strides of a row-major tensor.
 std::vector<std::size_t> strides_of(const std::vector<std::int64_t>& dims) {
   std::vector<std::size_t> strides(dims.size(), 1);
   for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * static_cast<std::size_t>(dims[i]);
@@ -114,7 +114,8 @@ std::string describe_order(Numbers golden, Numbers actual, const std::vector<std
   return "actual has golden's elements in another order";
 }
 
-// By so many places along an axis; what comes in at the end is another matter.
+// Says whether actual is golden moved by so many places along an axis; what comes in at the end is another
+// matter.
 bool is_shifted(Numbers golden, Numbers actual, const std::vector<std::int64_t>& dims, std::size_t axis,
                 std::int64_t places) {
   const std::size_t stride = strides_of(dims)[axis];

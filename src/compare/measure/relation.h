@@ -1,4 +1,5 @@
-// In what simple way a tensor differs as a whole: by a factor, by a constant, in its order, in its precision.
+// This finds the simple way in which a tensor differs as a whole: by a factor, by a constant, in its order,
+// in its precision.
 #pragma once
 
 #include <cstdint>

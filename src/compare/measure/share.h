@@ -1,5 +1,5 @@
-// Dividing the work of a comparison between processes (CompareOptions::share). Each process has opened both
-// dumps and paired them; who sees what process 0 sees takes part.
+// This divides the work of a comparison between processes (CompareOptions::share). Each process has opened
+// both dumps and paired them; who sees what process 0 sees takes part.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ struct Column {
   std::uint64_t Statistics::*counter;  // of counts
 };
 
-// Of logs of PyTorch's DebugMode.
+// Logs of PyTorch's DebugMode have these columns.
 constexpr std::string_view kTotal = "L1Norm Value", kChecksum = "hash_tensor";
 
 constexpr std::array kColumns{

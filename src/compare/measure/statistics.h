@@ -56,8 +56,8 @@ Result<KnownStatistics> statistics_of(const dump::Slot& slot, const dump::Slot& 
 std::optional<double> column_number(const Columns& columns, std::string_view name);
 
 // The statistics of a tensor from those of its parts, of which `counts` has the numbers of elements. Each
-// element is in `copies` parts, `scale` times as large as in the tensor. Without what does not add up:
-// hashes.
+// element is in `copies` parts, `scale` times as large as in the tensor. They leave out hashes, which do not
+// add up.
 Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint64_t> counts,
                       std::uint64_t copies, double scale);
 

@@ -79,7 +79,7 @@ TEST(Statistics, IntegersAreExact) {
   EXPECT_TRUE(judge({{"Max Value", "True"}}, {{"Max Value", "1"}}, DType::boolean).match);
 }
 
-// Of logs of DebugMode.
+// These statistics come from logs of DebugMode.
 TEST(Statistics, HashesOfTorch) {
   EXPECT_TRUE(judge({{"L1Norm Value", "1000.0"}}, {{"L1Norm Value", "1000.001"}}).match);
   EXPECT_FALSE(judge({{"L1Norm Value", "1000.0"}}, {{"L1Norm Value", "1000.1"}}).match);

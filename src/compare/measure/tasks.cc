@@ -19,7 +19,7 @@ using FileKey = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t kLargeBytes = 64 << 20;
 
-// Nothing if a file has one name only.
+// Returns nothing if a file has one name only.
 std::optional<FileKey> find_key(const SlotComparison& slot) {
   const dump::LinkedFile &golden = slot.golden->linked, &actual = slot.actual->linked;
   if (golden.inode == 0 || actual.inode == 0) return std::nullopt;

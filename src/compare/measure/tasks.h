@@ -15,7 +15,7 @@ struct Task {
   std::vector<SlotComparison*> copies;  // slots with the same files
 };
 
-// In the order of the operators.
+// Returns the tasks in the order of the operators.
 std::vector<Task> make_tasks(std::span<OperatorComparison> operators);
 
 // Measures the slot of each task on options.threads threads. options.progress receives the bytes that are

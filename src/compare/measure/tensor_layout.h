@@ -22,8 +22,8 @@ struct Layout {
 // `tensor` with its axes in another order.
 model::TensorView permute(const model::TensorView& tensor, const std::vector<std::size_t>& axes);
 
-// The order of axes in which `actual` is most like `golden`, which has as many elements. As it is, if that is
-// close; if none is close, the order that makes the shapes equal, if any.
+// The order of axes in which `actual` is most like `golden`, which has as many elements. It stays as it is if
+// that is close; if none is close, it gets the order that makes the shapes equal, if any.
 Layout find_layout(const model::TensorView& golden, const model::TensorView& actual);
 
 }  // namespace opdump::compare

@@ -25,7 +25,7 @@ struct Pairing {
 // the last step is paired where both dumps have it after the same step; what one run has beyond the last of
 // these is left out, and Pairing::incomplete says so. If one side is a log of DebugMode, operators whose
 // names differ pair by type and path of modules, in order. Both arguments are in the order of DumpSet::runs.
-// Of `are_shards`, other shapes do not tell operators of one name apart.
+// Other shapes do not tell operators of one name apart where `are_shards`.
 Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {},
                        bool are_shards = false);
 

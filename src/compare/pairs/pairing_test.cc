@@ -68,7 +68,7 @@ TEST(Pairing, DuplicatesPairInOrder) {
   EXPECT_EQ(pairs[2].actual, OperatorPair::kNone);
 }
 
-// Of a graph as an engine executes it.
+// Makes an operator of a graph as an engine executes it.
 OperatorRun make_executed(const std::string& name, std::vector<std::string> originals) {
   OperatorRun run = make_run(name);
   model::Operator op;
@@ -168,7 +168,7 @@ TEST(Pairing, AnOperatorMoreDoesNotShiftThoseOfTensorFlow) {
   EXPECT_THAT(pair_names(two, last), ElementsAre("layer_1=", "layer_2=layer_2"));
 }
 
-// As versions of a framework do that compute a module in other ways.
+// Versions of a framework do so that compute a module in other ways.
 TEST(Pairing, OperatorsOfOtherShapesAreOthersWhereAModuleHasOperatorsMore) {
   const std::vector<OperatorRun> golden{make_logged("a/mm-op0"), make_logged("a/clone-op0", {3, 4}),
                                         make_logged("a/bmm-op0"), make_logged("b/mm-op0"),
@@ -246,8 +246,8 @@ TEST(Pairing, ALogPairsByModuleAndType) {
   EXPECT_TRUE(pair(actual, actual).notes.empty());
 }
 
-// As an optimizer's update without and with foreach: one counts steps in place, the other adds something
-// else.
+// An optimizer's update without and with foreach is such a pair: one counts steps in place, the other adds
+// something else.
 TEST(Pairing, InPlaceIsAnotherType) {
   EXPECT_THAT(
       pair_names({make_logged("add_-op0", {}), make_logged("add_-op1")}, {make_logged("add-op0", {})}),

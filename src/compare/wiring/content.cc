@@ -58,7 +58,7 @@ class Samples {
   }
 
  private:
-  // From its start: all may end in zeros.
+  // The bit comes from the start of the element: all may end in zeros.
   static std::size_t bit_of(std::uint64_t element) { return element >> 50; }
   std::bitset<1 << 14> bits_;
   std::unordered_map<std::uint64_t, std::size_t> counts_;
@@ -87,7 +87,7 @@ std::string file_key(const dump::Slot& slot) {
   return slot.part ? file + "@" + std::to_string(slot.part->offset) : file;
 }
 
-// As math::hashed_count() of its tensor. The file is read for it if the slot has no shape.
+// Returns math::hashed_count() of its tensor. The file is read for it if the slot has no shape.
 std::optional<std::size_t> count_of(const dump::Slot& slot) {
   if (element_count_of(slot) > 0 && slot.dtype != model::DType::undefined)
     return math::hashed_count(model::TensorView::row_major(slot.dtype, *slot.shape, nullptr));
@@ -217,7 +217,7 @@ std::optional<std::uint32_t> ContentIndex::find(const dump::Slot& slot, double n
   return last != alike.rend() ? std::optional((*last)->op) : std::nullopt;
 }
 
-// Those of so many elements whose norm is not known to be another one.
+// Finds the outputs of so many elements whose norm is not known to be another one.
 std::vector<ContentIndex::Output*> ContentIndex::find_alike(std::size_t count, model::DType dtype,
                                                             double norm) {
   constexpr double kMost = 1e-5;  // more than the order of additions changes
@@ -231,7 +231,7 @@ std::vector<ContentIndex::Output*> ContentIndex::find_alike(std::size_t count, m
   return alike;
 }
 
-// All that are not read yet, at once.
+// Reads all that are not read yet, at once.
 void ContentIndex::read(std::span<Output* const> outputs, const dump::Slot& input) {
   std::vector<std::pair<const dump::Slot*, std::optional<Fingerprint>*>> fresh;
   const auto add = [&](const dump::Slot& slot) {

@@ -20,10 +20,11 @@
 
 namespace opdump::compare {
 
-// Of the tensor of a slot, by its shape; 0 where the dump does not say. A complex number has two elements.
+// Counts the elements of a slot by its shape; 0 where the dump does not say. A complex number has two
+// elements.
 std::uint64_t element_count_of(const dump::Slot& slot);
 
-// Of the elements of a tensor in any order: that of a transposed copy is the same.
+// Identifies the elements of a tensor in any order: a transposed copy has the same fingerprint.
 struct Fingerprint {
   std::uint64_t sum = 0, count = 0;
   bool operator==(const Fingerprint&) const = default;
@@ -32,10 +33,10 @@ struct Fingerprint {
 // The elements lie together. Numbers that identify their bytes, in row-major order.
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor);
 Fingerprint fingerprint_of(std::span<const std::uint64_t> elements);
-// Of the tensor of a slot, those that end in so many zero bits; none if it has no tensor, or one of another
-// form.
+// Hashes the elements of a slot and returns the hashes that end in so many zero bits; none if it has no
+// tensor, or one of another form.
 std::vector<std::uint64_t> elements_of(const dump::Slot& slot, unsigned zeros = 0);
-// The same, without room for a number for each element.
+// Returns the fingerprint of the slot's tensor without memory for a number for each element.
 std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 
 // Those that differ from `than` at their place, of those that end in so many zero bits; all of these where
@@ -58,14 +59,14 @@ class ContentIndex {
 
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-  // The slot must stay. Without effect if it has no tensor. `norm` is that of its elements, if it is known:
-  // others need not be read.
+  // The slot must stay. This has no effect if it has no tensor. `norm` is that of its elements, if it is
+  // known: others need not be read.
   void add(std::uint32_t op, const dump::Slot& output, double norm = kUnknown);
   void add(std::uint32_t op, std::vector<std::uint64_t> elements);
 
   // The operator that made the file of the slot, else the last one that made all of its tensor.
   std::optional<std::uint32_t> find(const dump::Slot& slot, double norm = kUnknown);
-  // Of a tensor that find_part() was given before, its answer; nothing if it had none.
+  // Returns what find_part() answered for this tensor before; nothing if it had no answer.
   std::optional<std::uint32_t> find_known_part(const dump::Slot& slot);
   // The one that made most of the elements that differ from golden's, or of all where it has another size: a
   // slice, or memory that several operators have filled. Nothing if most of those are of no output, or if
@@ -115,8 +116,8 @@ struct RecordedNumbers {
   std::vector<double> values;
 };
 
-// Of an operator. Nothing if the dump has not that tensor, if it is not contiguous or no tensor of numbers,
-// and if it has more than `most` elements.
+// Reads the numbers of an operator's tensor. Nothing if the dump has not that tensor, if it is not contiguous
+// or no tensor of numbers, and if it has more than `most` elements.
 std::optional<RecordedNumbers> read_numbers(const dump::OperatorRun& run, model::Side side,
                                             std::uint64_t index, std::uint64_t most);
 

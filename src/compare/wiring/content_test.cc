@@ -22,7 +22,7 @@ TEST(Content, ATransposedCopyHasTheSameFingerprint) {
   EXPECT_FALSE(fingerprint_of(elements({0, 0})) == fingerprint_of(elements({0, 0, 0})));
 }
 
-// Of float32, as a .npy file.
+// Writes a slot of float32 as a .npy file.
 dump::Slot write_slot(const std::string& path, const std::vector<float>& values) {
   std::string header =
       "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(values.size()) + ",), }";

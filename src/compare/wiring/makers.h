@@ -23,7 +23,7 @@ class Makers {
   using Inputs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // of executions, by index
   explicit Makers(const dump::Runs& runs) : runs_(runs) {}
 
-  // Of these, once. `passing` only pass on what they read: who made that is found.
+  // Finds who made these inputs; call it once. `passing` only pass on what they read: who made that is found.
   void find(Inputs inputs, const std::set<std::uint32_t>& passing);
 
   // The last execution that made an input; nothing if none did, as of weights and data.

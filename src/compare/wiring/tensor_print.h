@@ -25,8 +25,8 @@ std::optional<TensorPrint> print_of(const dump::Slot& slot);
 // The largest relative difference of the numbers; infinite where the counts differ or a number is not finite.
 double distance(const TensorPrint& a, const TensorPrint& b);
 
-// The same of a tensor and what quantising makes of it: the extremes, which it moves by up to half a step, do
-// not count, but are infinitely far apart if they are farther apart than that.
+// The distance of a tensor and what quantising makes of it. Quantising moves the extremes by up to half a
+// step, which does not count; extremes farther apart than that are infinitely far apart.
 double quantised_distance(const TensorPrint& a, const TensorPrint& b);
 
 }  // namespace opdump::compare

@@ -38,7 +38,7 @@ bool selects_kernels(const json& kernels) {
 
 void add(std::string& to, const std::string& what) { to.append(to.empty() ? "" : ", ").append(what); }
 
-// By what no execution has.
+// Concludes what was left out from what no execution has.
 DumpFilter conclude(const Runs& runs, std::uint64_t absent) {
   DumpFilter filter;
   bool has_inputs = false, has_outputs = false;

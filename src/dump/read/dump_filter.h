@@ -20,11 +20,11 @@ struct DumpFilter {
   bool leaves_out() const { return !inputs || !outputs || !operators.empty(); }
 };
 
-// Of the text of a data_dump.json, by opdump or by the original. Errors: corrupt -- it is no JSON object.
+// Reads the text of a data_dump.json of opdump or of the original. Errors: corrupt -- it is no JSON object.
 Result<DumpFilter> decode_filter(std::string_view config);
 
-// Of a whole dump: of the configuration in its root or beside a rank, else by what is absent. `absent` is the
-// number of operators that graphs beside the dump executed and of which nothing is there.
+// Finds the filter of a whole dump in the configuration in its root or beside a rank, else by what is absent.
+// `absent` is the number of operators that graphs beside the dump executed and of which nothing is there.
 DumpFilter find_filter(const Runs& runs, const std::filesystem::path& root,
                        const std::map<std::uint32_t, std::filesystem::path>& rank_directories,
                        std::uint64_t absent);

@@ -44,16 +44,16 @@ struct Overflow {
 
 class DumpSet {
  public:
-  // Of several recordings of a network by a device only the last one is read; `log` then gets a warning.
-  // Errors: not_found (no such path, or nothing in it that we recognise), io. The stages of reading:
-  // dump/read/dump_set_reader.h.
+  // Opens a dump. If a device has recorded a network several times, only the last recording is read, and
+  // `log` gets a warning. Errors: not_found (no such path, or nothing in it that we recognise), io. The
+  // stages of reading: dump/read/dump_set_reader.h.
   static Result<DumpSet> open(const std::filesystem::path& path, const LogSink& log = {});
   DumpSet(DumpSet&&) noexcept = default;
   DumpSet& operator=(DumpSet&&) noexcept = default;
 
-  // By rank and step, then in order of execution: the graphs of a step as they ran.
+  // The executions are sorted by rank and step, then in order of execution: the graphs of a step as they ran.
   const Runs& runs() const { return runs_; }
-  // By rank, graph, step and file name.
+  // They are sorted by rank, graph, step and file name.
   const std::vector<Overflow>& overflows() const { return overflows_; }
   const std::vector<Problem>& problems() const { return problems_.list(); }
   // How each rank's recording ended; absent for dumps of other tools.
@@ -85,11 +85,11 @@ class StoredTensor {
   // `slot` must have a file. Errors: not_found, io, corrupt, unsupported, limit. The elements of a .npy or
   // .h5 are what it holds: float32 where slot.dtype says bfloat16. Packed ones of other files are unpacked:
   // int8 where it says int4, uint8 where it says uint1. An array in Fortran order is a view with strides.
-  // With Alignment::any elements that lie together stay where they are, at addresses that are no multiple of
+  // Elements that lie together stay where they are under Alignment::any, at addresses that are no multiple of
   // their size; otherwise such are copied.
   static Result<StoredTensor> read(const Slot& slot, Alignment alignment = Alignment::natural);
 
-  // Of a .npy file.
+  // Reads a .npy file.
   static Result<StoredTensor> read(const std::filesystem::path& file);
   const model::TensorView& view() const { return view_; }
 

@@ -110,7 +110,7 @@ std::uint32_t DumpSetReader::number_operator(std::uint32_t rank, const LoggedOpe
   return number;
 }
 
-// Of processes without a rank: the first one counts as rank 0. Their own numbers differ from run to run.
+// Numbers processes without a rank: the first one counts as rank 0. Their own numbers differ from run to run.
 std::uint32_t DumpSetReader::number_process(std::uint32_t process) {
   const auto known = std::ranges::find(processes_, process);
   const auto number = static_cast<std::uint32_t>(known - processes_.begin());
@@ -123,7 +123,7 @@ void DumpSetReader::check_files() {
   unchecked_.clear();
 }
 
-// Of the rank and step of `run`, counted from those of `location`.
+// Adds the section of the rank and step of `run`, counted from those of `location`.
 std::uint32_t DumpSetReader::add_section(const Location& location, const OperatorRun& run,
                                          const std::string& network) {
   if (is_by_device(location)) devices_.insert(location.rank);
@@ -140,7 +140,7 @@ void DumpSetReader::add_overflow(const Location& location, Overflow overflow) {
   (is_by_device(location) ? device_overflows_ : set_.overflows_).push_back(std::move(overflow));
 }
 
-// Of one file of a rank; of several, what any of them lost is lost.
+// Adds the status in one file of a rank. If there are several, what any of them lost is lost.
 void DumpSetReader::add_status(std::uint32_t rank, RecordingStatus status) {
   const auto [known, is_new] = set_.statuses_.try_emplace(rank, status);
   if (is_new) return;

@@ -454,7 +454,7 @@ TEST_F(DumpSetTest, RanksOfTwoRunsAreNotTakenForOne) {
   EXPECT_EQ(problems(), 0u);
 }
 
-// Of two times of a device the last one is read: nothing may be said of the rank that recorded the other one.
+// The last one of two times of a device is read: nothing may be said of the rank that recorded the other one.
 TEST_F(DumpSetTest, ARecordingThatIsNotReadIsAProblem) {
   RecordingStatus first, second;
   first.time_directory = "20260101000000";

@@ -26,7 +26,7 @@ struct GeGraphFileName {
   std::string stage;
   bool operator==(const GeGraphFileName&) const = default;
 };
-// Nothing for other names.
+// Returns nothing for other names.
 std::optional<GeGraphFileName> parse_ge_graph_file_name(std::string_view name);
 
 struct GeGraphCandidate {

@@ -126,7 +126,7 @@ class NamesOfGraphs {
   }
 
  private:
-  // Null: several nodes would be called the same.
+  // A node is null if several nodes would be called the same.
   using Only = std::unordered_map<std::string, const model::Node*>;
 
   // The full name of the node with the number that the files have.

@@ -35,7 +35,7 @@ class LogIndex {
   std::vector<Absent> absent() const;
 
  private:
-  // By the hash of a name.
+  // The keys are hashes of names.
   using Numbers = std::unordered_map<std::uint64_t, std::uint32_t>;
   void add(const LoggedOperator& op);
   void add(const UndumpedSlot& slot);

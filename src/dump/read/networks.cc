@@ -33,7 +33,7 @@ std::string list_of(const std::set<std::string>& networks) {
 
 std::string Networks::add(const StepDirectory& step) {
   const Location& location = step.location;
-  // Of any folder only {net}/{graph}/{step} counts as a recording.
+  // Only {net}/{graph}/{step} counts as a recording in any folder.
   const auto is_number = [&](std::size_t up) {
     return parse_int64(step.trail[step.trail.size() - up]).has_value();
   };

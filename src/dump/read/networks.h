@@ -1,6 +1,6 @@
 // Which networks a dump has. What was recorded into one place at once should be one network: a rank of a tree
-// with several holds several recordings that are read as one, which is a problem. Of CANN's trees several
-// networks may be the models of one recording.
+// with several holds several recordings that are read as one, which is a problem. Several networks of CANN's
+// trees may be the models of one recording.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ namespace opdump::dump {
 
 class Networks {
  public:
-  // Of a directory with data. Returns the name of its network; nothing if it belongs to none.
+  // Notes a directory with data. Returns the name of its network; nothing if it belongs to none.
   std::string add(const StepDirectory& step);
 
-  // The ranks whose networks are models of one recording. Of other ranks with several networks `problems`
-  // says so; `opened` is the dump.
+  // The ranks whose networks are models of one recording. `problems` tells of other ranks with several
+  // networks; `opened` is the dump.
   std::set<std::uint32_t> find_model_ranks(const std::filesystem::path& opened, Problems& problems) const;
 
  private:
-  // Of scheme (B) that is a step, of the others all of a rank.
+  // A recording is a step in scheme (B), and all of a rank in the others.
   struct Recording {
     Scheme scheme = Scheme::rank_tree;
     std::uint32_t rank = 0;

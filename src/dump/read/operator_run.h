@@ -81,7 +81,7 @@ struct Slot {
   std::string undumped_reason;  // not empty: there is neither file nor statistics, and this is why
 
   bool has_data() const { return !file.empty() || !statistics.empty(); }
-  // Of the file, or of the part of it; 0 if there is none.
+  // Returns the size of the file, or of the part of it; 0 if there is none.
   std::uint64_t stored_bytes() const { return part ? part->bytes : file.empty() ? 0 : file_bytes; }
 };
 

@@ -11,7 +11,7 @@ namespace opdump::dump {
 
 class OriginalNames {
  public:
-  // Of several originals of a name the last counts.
+  // If a name has several originals, the last one counts.
   void add(std::string_view name, std::string_view original) {
     originals_[TextArena::view(texts_.add(name))] = texts_.add(original);
   }

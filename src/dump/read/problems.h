@@ -16,8 +16,8 @@ struct Problem {
   std::string what;  // "header announces 4096 bytes, 100 in file"
 };
 
-// In the order in which they were met. A dump of which nothing is as it should be may have millions: only the
-// first are kept, and the last element counts the others.
+// The problems lie in the order in which they were met. A dump may have millions of them: only the first are
+// kept, and the last element counts the others.
 class Problems {
  public:
   void push_back(Problem problem) {

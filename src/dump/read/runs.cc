@@ -173,7 +173,7 @@ std::vector<LoggedLayout> Runs::layouts_of(std::size_t index) const {
   return layouts;
 }
 
-// By the number of the operator, or, of one that the log does not have, by its name.
+// Packs a maker by the number of its operator, or by its name if the log does not have it.
 void Runs::pack(const CallWiring::Maker& maker, std::string& bytes) {
   Packer out(bytes);
   out.number(maker.number);
@@ -333,8 +333,8 @@ Slot* RunSlots::next() {
   return &slot_;
 }
 
-// Of each section: which step of a rank it belongs to, counted in the order of a dump. The graphs of a step
-// are not in the order of their numbers: with control flow MindSpore runs 0, 3, 7, 3, 7, 3, 11.
+// Says which step of a rank each section belongs to, counted in the order of a dump. The graphs of a step are
+// not in the order of their numbers: with control flow MindSpore runs 0, 3, 7, 3, 7, 3, 11.
 std::vector<std::uint32_t> Runs::number_steps() const {
   const auto key = [](const Section& section) { return std::pair(section.rank, section.step); };
   std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> steps;

@@ -27,8 +27,8 @@ namespace opdump::dump {
 
 class Runs;
 
-// The slots of an execution, each made when its turn comes. To be gone through once, by next() or as
-// `for (const Slot& slot : runs.slots(index))`.
+// The slots of an execution, each made when its turn comes. Go through them once, by next() or as `for (const
+// Slot& slot : runs.slots(index))`.
 class RunSlots {
  public:
   class Iterator {
@@ -44,7 +44,7 @@ class RunSlots {
   };
   Iterator begin() { return Iterator(this); }
   std::default_sentinel_t end() const { return {}; }
-  // Null behind the last one. Stays until the next call.
+  // Returns null behind the last one. The value stays until the next call.
   Slot* next();
 
  private:
@@ -127,7 +127,7 @@ class Runs {
 
   // ---- For the reader of a dump.
 
-  // Of executions that were found together. Returns its number.
+  // Adds the section of executions that were found together. Returns its number.
   std::uint32_t add_section(const Section& section, std::string_view model = {});
   Section& section(std::uint32_t number) { return sections_[number].where; }
   // Puts "{model}/" in front of the names from now on.
@@ -140,7 +140,7 @@ class Runs {
   // Operators in the order of a log. Returns its number, which is at least 1.
   std::uint32_t add_operator(const LoggedOperator& op);
   std::uint32_t last_operator() const { return static_cast<std::uint32_t>(operators_.size()); }
-  // With a number that add_operator has returned.
+  // `number` is one that add_operator has returned.
   LoggedOperator operator_of(std::uint32_t number) const;
   void set_operator(std::size_t index, std::uint32_t number) {
     executions_[index].op = number;
@@ -153,8 +153,8 @@ class Runs {
   void add_call(std::uint32_t number, const LoggedForm& call);
   void add_layout(std::uint32_t number, const LoggedLayout& layout);
   void add_wiring(std::uint32_t number, const LoggedWiring& logged);
-  // By rank and step; then by time, whatever the graph; operators of one microsecond, and those without data,
-  // as the log has them; without time and log by graph. To be called once, when all is known.
+  // Sorts by rank and step, then by time, whatever the graph. Operators of one microsecond, and those without
+  // data, are as the log has them, those without time and log by graph. Call it once, when all is known.
   void sort();
 
  private:

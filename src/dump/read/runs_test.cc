@@ -98,7 +98,7 @@ TEST(Runs, GiveBackWhatTheyWereGiven) {
   EXPECT_EQ(runs.stored_bytes(), std::uint64_t{1} << 40);
 }
 
-// Also those that do not lie right in the directory of the others.
+// They know also those that do not lie right in the directory of the others.
 TEST(Runs, KnowTheirFiles) {
   for (const std::string file : {"/d/a.npy", "/d", "/d/", "/db/a.npy", "/d/e/a.npy", "a.npy", "//d/a.npy"}) {
     OperatorRun run = make_run("x");
@@ -180,7 +180,7 @@ TEST(Runs, OfOneMomentAreAsInTheLog) {
   EXPECT_EQ(runs[2].name, "third");
 }
 
-// Of each step the last line of the latest step that is not after it, in whatever order they come.
+// The last line of the latest step that is not after a step counts, in whatever order the lines come.
 TEST(Runs, KnowWhoMadeWhatTheyRead) {
   Runs runs;
   const auto number = [&](std::string name) {

@@ -19,7 +19,7 @@
 
 namespace opdump::dump {
 
-// All executions of an operator, or one where the names say which.
+// A key names all executions of an operator, or one where the names say which.
 struct OperatorKey {
   std::string_view type, name;
   std::uint32_t execution = 0;
@@ -48,7 +48,7 @@ class SlotsByOperator {
   // Calls `take` with all executions, those of an operator one after the other, by time. Operators come in
   // the order in which they were met, which in an archive or a table is often that of execution; those of
   // another step after the others. A file and a row of a table that agree in time, side and index are one
-  // slot. A slot whose place is occupied means that the operator ran again. To be called once.
+  // slot. A slot whose place is occupied means that the operator ran again. Call it once.
   void drain(const TakeExecution& take);
 
  private:

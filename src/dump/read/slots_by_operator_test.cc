@@ -26,7 +26,7 @@ PlacedSlot at(std::uint64_t time, std::uint32_t index = 0) {
   return placed;
 }
 
-// Of a table of statistics.
+// Makes a row of a table of statistics.
 PlacedSlot row_at(std::uint64_t time) {
   PlacedSlot placed = at(time);
   placed.slot.file.clear();

@@ -338,7 +338,7 @@ void collect_files(StepFiles& files, Collected& to, Problems& problems) {
   files.names.drain(collect);
 }
 
-// Also notes what the system knows of the file.
+// Reads the header, and notes what the system knows of the file.
 Result<format::NpyHeader> read_npy_header(Slot& slot) {
   const std::string& path = slot.file;
   OPDUMP_TRY(const InputFile file, open_input(path, O_NOFOLLOW));

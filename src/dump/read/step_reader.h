@@ -22,8 +22,8 @@ namespace opdump::dump {
 struct StepFiles {
   std::filesystem::path directory;
   FileNames names;
-  // In front of the names of operators that are named by their files: "block1/". Nothing in a tree whose
-  // files have names that say more: others are then a problem.
+  // Operators that are named by their files have this in front of their names: "block1/". Nothing in a tree
+  // whose files have names that say more: others are then a problem.
   std::optional<std::string> prefix;
   // The user has asked for this file: it is looked into, whatever it is called.
   bool is_alone = false;

@@ -75,7 +75,7 @@ struct ShardUnit {
   std::vector<TensorView> terms;
 };
 
-// Nothing if the layout does not fit the shapes.
+// Returns nothing if the layout does not fit the shapes.
 std::optional<std::vector<ShardUnit>> units_of(const Tensors& tensors, const ShardLayout& layout,
                                                std::uint64_t most) {
   std::vector<ShardUnit> units;
@@ -160,7 +160,7 @@ class ShardMeasure {
                          slot_.actual->dtype == model::DType::undefined ? slot_.dtype : slot_.actual->dtype);
   }
 
-  // Nothing if the layout does not fit the shapes.
+  // Returns nothing if the layout does not fit the shapes.
   Result<std::optional<Fit>> fit(const Candidate& candidate) const {
     const auto units = units_of(tensors_, *candidate.layout, kSample);
     if (!units) return std::optional<Fit>();
@@ -176,7 +176,7 @@ class ShardMeasure {
     return std::optional(fit);
   }
 
-  // In what is known, or if that fits no part of the whole, in any layout.
+  // Looks in what is known, or if that fits no part of the whole, in any layout.
   Result<Candidate> find_best() {
     const bool is_folded = tensors_.shards[0].shape.rank() != shard_rank();
     if (sharded_.is_declared || !is_folded) {
@@ -186,7 +186,7 @@ class ShardMeasure {
     return find_best({.mesh = sharded_.known.mesh}, sharded_.may_sum);
   }
 
-  // Of the shape that the layout is about, before its axes are folded.
+  // Returns the rank of the shape that the layout is about, before its axes are folded.
   std::size_t shard_rank() const {
     const dump::Slot& slot = *sharded_.slots[sharded_.at_place(0)];
     return slot.shape ? slot.shape->rank() : tensors_.shards[0].shape.rank();

@@ -10,7 +10,7 @@ RankAverages::Tensor tensor(std::vector<double> elements, double error = 1) {
   return {shape, std::move(elements), error};
 }
 
-// Of four ranks, rank r has 2^r times these.
+// Rank r of four has 2^r times these.
 RankAverages make_averages() {
   RankAverages averages;
   for (std::uint32_t rank = 0; rank < 4; ++rank) {

@@ -28,7 +28,7 @@ class FactoredView {
     return size;
   }
 
-  // Of each of `blocks` parts of the axis, elements [first, first + length). False if that is no view.
+  // Keeps elements [first, first + length) of each of `blocks` parts of the axis. False if that is no view.
   bool cut(std::size_t axis, std::int64_t blocks, std::int64_t first, std::int64_t length) {
     std::vector<Factor>& factors = axes_[axis];
     std::size_t at = 0;
@@ -52,7 +52,7 @@ class FactoredView {
     return true;
   }
 
-  // Both with axes as fine as those of either. False if their axes differ in size.
+  // Splits the axes of both until they are as fine as those of either. False if their axes differ in size.
   static bool refine(FactoredView& a, FactoredView& b) {
     if (a.axes_.size() != b.axes_.size()) return false;
     for (std::size_t axis = 0; axis < a.axes_.size(); ++axis) {

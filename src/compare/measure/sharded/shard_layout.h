@@ -20,7 +20,7 @@ namespace opdump::compare {
 struct Placement {
   enum class Kind : std::uint8_t { replicate, shard, sum };
   Kind kind = Kind::replicate;
-  // Of a shard: the axis that is cut, and into how many blocks of which each is cut alone: 3 where q, k and v
+  // A shard is cut along this axis. The axis has so many blocks, and each is cut alone: 3 where q, k and v
   // lie on top of each other.
   std::size_t axis = 0;
   std::int64_t blocks = 1;
@@ -41,7 +41,7 @@ struct ShardLayout {
 // What is known of a layout without a look at the elements.
 struct KnownLayout {
   std::vector<std::int64_t> mesh = {};  // empty: any
-  // One for each dimension of the mesh, or nothing where it is not known; empty: none is.
+  // Holds one placement for each dimension of the mesh, or nothing where it is not known; empty if none is.
   std::vector<std::optional<Placement>> placements = {};
   bool operator==(const KnownLayout&) const = default;
 };
@@ -68,7 +68,7 @@ std::vector<std::vector<std::int64_t>> meshes_of(std::size_t ranks);
 // (2,3,4) as (6,4) in two axes: the first ones together. Shapes with fewer axes stay as they are.
 model::Shape fold_axes(const model::Shape& shape, std::size_t axes);
 
-// Both with steps along their axes, so that they have about `most` elements at most.
+// Thins out both with steps along their axes, so that they have about `most` elements at most.
 ShardViews thin_out(ShardViews views, std::uint64_t most);
 
 }  // namespace opdump::compare

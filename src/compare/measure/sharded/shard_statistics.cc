@@ -73,7 +73,7 @@ class StatisticsMeasure {
                               slot_.dtype, tolerance_of(slot_.dtype, options_));
   }
 
-  // In the plain size, or what gradients may be before they are averaged.
+  // Compares them in their plain size, or in what gradients may be before they are averaged.
   StatisticsVerdict compare_parts(std::span<const Columns> columns, std::span<const std::uint64_t> counts,
                                   std::uint64_t copies) const {
     StatisticsVerdict plain = compare(merge_columns(columns, counts, copies, 1));
@@ -98,7 +98,7 @@ class StatisticsMeasure {
     return std::ranges::all_of(times, [&](const auto& one) { return one.second % copies == 0; });
   }
 
-  // Of one element, all that there is to know.
+  // The maximum of one element says all that there is to know.
   bool is_sum_of_scalars() const {
     if (parts_.whole_count != 1 || !may_be_sum()) return false;
     double sum = 0;

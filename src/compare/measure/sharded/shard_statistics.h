@@ -5,8 +5,8 @@
 
 namespace opdump::compare {
 
-// measure_slot() for a slot with `sharded` of which some tensors are not in the dumps. Of parts, extremes,
-// means, norms and counts add up to those of the whole; ranks that have all of it are compared one by one.
+// measure_slot() for a slot with `sharded` of which some tensors are not in the dumps. Extremes, means, norms
+// and counts of parts add up to those of the whole; ranks that have all of it are compared one by one.
 // Statistics of terms say nothing of their sum: what may be one is skipped, with the reason.
 void measure_shard_statistics(SlotComparison& slot, const CompareOptions& options);
 

@@ -17,7 +17,7 @@ struct ShardedSlot {
   std::vector<std::uint32_t> ranks = {};      // those that hold it
   std::vector<const dump::Slot*> slots = {};  // one for each rank; null where it has none
   bool may_sum = false;  // the ranks may hold terms of a sum; otherwise tried where nothing else fits
-  // With `may_sum`: what each rank may have this many times, as gradients of the mean over its part of a
+  // If `may_sum`, each rank may have its part this many times, as gradients of the mean over its part of a
   // batch.
   double scale = 1;
   KnownLayout known = {};    // as declared or recorded; the rest is what fits best
@@ -32,7 +32,7 @@ struct ShardedSlot {
   std::size_t at_place(std::size_t place) const { return places.empty() ? place : places[place]; }
 };
 
-// Of a slot with `sharded`: what the side with one rank has.
+// Returns what the side with one rank has. The slot must have `sharded`.
 inline const dump::Slot& whole_of(const SlotComparison& slot) {
   return slot.sharded->is_golden ? *slot.actual : *slot.golden;
 }

@@ -18,7 +18,7 @@ struct FlowOperand {
   std::uint64_t count = 0;  // elements
   model::DType dtype = model::DType::undefined;
   std::optional<TensorPrint> print = {};
-  // Of an input: the node that computed it, seen through those that only move data. None: a weight or data.
+  // The node that computed an input, seen through those that only move data. A weight or data has none.
   std::uint32_t producer = kNone;
 };
 
@@ -46,7 +46,7 @@ struct FlowNode {
 
 class DataFlow {
  public:
-  // Of the executions [first, last) of `runs`. Reads all their tensors with `threads` threads.
+  // Describes the executions [first, last) of `runs`. Reads all their tensors with `threads` threads.
   DataFlow(const dump::Runs& runs, std::uint32_t first, std::uint32_t last, unsigned threads);
 
   std::vector<FlowNode>& nodes() { return nodes_; }
@@ -58,7 +58,7 @@ class DataFlow {
   // Whether operators quantise and dequantise.
   bool is_quantised() const { return count_kind("quantizelinear") + count_kind("dequantizelinear") > 0; }
 
-  // Sees through operators of a kind. To be called before the next ones.
+  // Sees through operators of a kind. Call it before the next ones.
   void see_through(std::string_view kind);
   // Makes a product and the bias that is added to it one node.
   void join_biases();

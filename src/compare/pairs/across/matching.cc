@@ -55,7 +55,8 @@ class PrintIndex {
   std::map<std::uint64_t, std::multimap<double, std::pair<std::uint32_t, const FlowOperand*>>> by_count_;
 };
 
-// Of a sum or product: a number of the program is an input in ONNX, and none in PyTorch.
+// Counts the terms of a sum or product but for numbers: one of the program is an input in ONNX, and none in
+// PyTorch.
 std::optional<std::ptrdiff_t> count_terms(const FlowNode& node) {
   constexpr std::string_view kKinds[] = {"add", "sub", "mul", "div"};
   if (std::ranges::find(kKinds, node.kind.name) == std::end(kKinds) || node.inputs.empty())
@@ -69,7 +70,7 @@ bool are_alike(const FlowNode& a, const FlowNode& b) {
          a.is_of_optimizer == b.is_of_optimizer && (!terms || !others || terms == others);
 }
 
-// In size: the largest weights of one of them are read by the other one, too.
+// Says whether golden reads weights of the size of actual's largest ones, too.
 bool have_equal_weights(const FlowNode& golden, const FlowNode& actual) {
   std::uint64_t largest = 0;
   for (const FlowOperand& input : actual.inputs)
@@ -217,7 +218,7 @@ void CrossMatch::match_values() {
   join_best(std::move(candidates), PairedBy::values);
 }
 
-// Of two models of ONNX: that of a network and what an engine made of it.
+// Pairs two models of ONNX by their names: that of a network and what an engine made of it.
 void CrossMatch::match_onnx_names() {
   std::map<std::string, std::uint32_t> names;
   for (std::uint32_t g = 0; g < golden_.size(); ++g)
@@ -249,8 +250,8 @@ void CrossMatch::match_weights() {
   join_best(std::move(candidates), PairedBy::weights);
 }
 
-// Of the inputs that nodes compute, as nodes of golden; empty if one of them has no partner. What a program
-// computes before its network runs are weights.
+// Returns the nodes that compute the inputs, as nodes of golden; empty if one of them has no partner. What a
+// program computes before its network runs are weights.
 std::vector<std::uint32_t> CrossMatch::producers_of(const DataFlow& flow, std::uint32_t node,
                                                     bool is_golden) const {
   std::vector<std::uint32_t> producers;

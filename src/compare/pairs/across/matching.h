@@ -21,7 +21,7 @@ class CrossMatch {
  public:
   CrossMatch(DataFlow& golden, DataFlow& actual);
 
-  // Before match(). FlowNode::kNone: the other one gets no partner.
+  // Call it before match(). FlowNode::kNone: the other one gets no partner.
   void declare(std::uint32_t golden, std::uint32_t actual);
   void match();
 

@@ -43,7 +43,7 @@ struct StepRuns {
   std::uint32_t first = 0, last = 0;
 };
 
-// Without what ran after the last step.
+// Returns the steps of each rank, without what ran after the last step.
 std::vector<StepRuns> frames_of(const dump::Runs& runs, const Tails& tails) {
   std::vector<StepRuns> frames;
   for (std::uint32_t i = 0; i < runs.size(); ++i) {
@@ -275,9 +275,9 @@ bool return_the_same(const dump::OperatorRun& golden, const dump::OperatorRun& a
   return print && other && distance(*print, *other) < kSame;
 }
 
-// How many slots of one side of `golden` can have a counterpart. Of the statistics that a batch normalisation
-// returns for its gradient, each framework has its own: the variance, its inverse root, or running ones. In
-// training it does not use the running ones among its inputs, which some frameworks have changed by then.
+// How many slots of one side of `golden` can have a counterpart. Each framework has its own statistics that a
+// batch normalisation returns for its gradient: the variance, its inverse root, or running ones. In training
+// it does not use the running ones among its inputs, which some frameworks have changed by then.
 std::size_t count_common(const dump::OperatorRun& golden, const dump::OperatorRun& actual, model::Side side,
                          bool has_other_weights) {
   const std::string kind = kind_of(golden.type).name;

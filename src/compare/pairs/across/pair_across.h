@@ -23,8 +23,8 @@ bool are_of_different_frameworks(const dump::DumpSet& golden, const dump::DumpSe
 // moved transpositions: such operators have other names or layouts, and nothing says of which they were made.
 bool is_one_saved_in_other_layout(const dump::Runs& golden, const dump::Runs& actual);
 
-// Names of operators that a user declares to be the same: golden's, actual's. An empty one: it has no
-// partner.
+// Holds names of operators that a user declares to be the same: golden's, actual's. An empty name means that
+// the other one has no partner.
 using PairingMap = std::vector<std::pair<std::string, std::string>>;
 
 // A line has a name of golden, white space, and a name of actual; '-' stands for no partner. Empty lines and
@@ -45,8 +45,8 @@ Result<Pairing> pair_across(const dump::Runs& golden, const dump::Runs& actual, 
                             const PairingMap& map, unsigned threads);
 
 // Slots of such a pair: inputs and outputs by number of elements, by what is in them where several have it,
-// and in order. Of operators `has_other_weights` only the first input counts; of a batch
-// normalisation the statistics do not, except those that its result depends on.
+// and in order. Only the first input of operators `has_other_weights` counts. The statistics of a batch
+// normalisation do not count, except those that its result depends on.
 std::vector<SlotPair> pair_slots_across(const dump::OperatorRun& golden, const dump::OperatorRun& actual,
                                         bool has_other_weights);
 

@@ -26,8 +26,8 @@ int likeness_of_tensors(const Surroundings& a, const Surroundings& b) {
   return static_cast<int>(kAllAlike * near / a.norms.size());
 }
 
-// 0 to kMostDigits: how many digits these numbers have in common, on average. Of two calls of a layer, both
-// are near where the data are alike, as in training and evaluation.
+// 0 to kMostDigits: how many digits these numbers have in common, on average. Two calls of a layer are both
+// near where the data are alike, as in training and evaluation.
 int common_digits(const Surroundings& a, const Surroundings& b) {
   if (a.norms.empty() || a.norms.size() != b.norms.size()) return 0;
   double digits = 0;

@@ -22,9 +22,9 @@ struct Surroundings {
 // The L2 norm of the first elements of a tensor; NaN if there is none at hand.
 double sample_norm(const dump::Slot& slot);
 
-// Of the names of executions from `first` on, that of the next one after the i-th that has data, or with
-// `step` -1 before it; empty if there is none. One without data, as a view, is in the log of only one of its
-// executions.
+// Returns the name of the next execution after the i-th that has data, or with `step` -1 before it; empty if
+// there is none. `names` are those of the executions from `first` on. One without data, as a view, is in the
+// log of only one of its executions.
 std::string neighbour_with_data(const dump::Runs& runs, std::size_t first,
                                 const std::vector<std::string>& names, std::size_t i, int step);
 

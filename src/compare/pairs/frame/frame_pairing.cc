@@ -35,7 +35,7 @@ std::string shape_text(const Slot& slot) {
   return tensor ? model::format_shape(tensor->view().shape) : "?";
 }
 
-// By what it computes: compiled regions have batch norms that write to none of their inputs.
+// Names a type by what it computes: compiled regions have batch norms that write to none of their inputs.
 std::string_view usual_type(std::string_view type) {
   const bool is_other =
       type == "_native_batch_norm_legit_functional" || type == "_native_batch_norm_legit_no_training";
@@ -53,7 +53,7 @@ std::string signature(const Runs& runs, std::size_t index) {
   return text;
 }
 
-// As far as they are known without a look into files.
+// Spells the shapes as far as they are known without a look into files.
 std::string shapes_of(const FrameRuns& part, std::uint32_t i) {
   std::string shapes;
   for (const Slot& slot : part.runs->slots(part.first + i))
@@ -61,7 +61,7 @@ std::string shapes_of(const FrameRuns& part, std::uint32_t i) {
   return shapes;
 }
 
-// But for the size of the first axis, as with another batch. Empty if one is not known.
+// Holds shapes but for the size of the first axis, as with another batch. Empty if one is not known.
 using Shapes = std::map<std::pair<model::Side, std::uint32_t>, std::vector<std::int64_t>>;
 Shapes inner_shapes(const FrameRuns& part, std::uint32_t i) {
   Shapes shapes;
@@ -79,7 +79,7 @@ bool is_of_onnx(const FrameRuns& part, std::uint32_t i) {
   return form != nullptr && form->is_of_onnx();
 }
 
-// Of ONNX, of what both have: an attribute may be an input in another version.
+// Compares only what both have if they are of ONNX: an attribute may be an input in another version.
 bool have_other_shapes(const Shapes& golden, const Shapes& actual, bool are_of_onnx) {
   if (!are_of_onnx) return !golden.empty() && !actual.empty() && golden != actual;
   return std::ranges::any_of(golden, [&](const auto& slot) {

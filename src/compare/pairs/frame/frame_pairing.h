@@ -22,8 +22,8 @@ class FramePairing {
   // order, or by shapes and neighbours where one side has more.
   void join_paths();
 
-  // Of what then has no partner, leaves out what the log of DebugMode need not have: what ran before or after
-  // it; and what only moves data, which a recording does not list in each step. Returns how many ran outside.
+  // Leaves out what has no partner and need not be in the log of DebugMode: what ran before or after the log,
+  // and what only moves data, which a recording does not list in each step. Returns how many ran outside.
   std::uint32_t leave_out_unlogged();
 
   void join_names();
@@ -44,10 +44,11 @@ class FramePairing {
 
   void join(std::uint32_t g, std::uint32_t a, PairedBy method);
   bool is_joined(std::uint32_t g) const { return golden_.partners[g] != OperatorPair::kNone; }
-  // Everything has a partner.
+  // Says whether everything has a partner.
   bool is_whole() const;
 
-  // Golden in order; before each of it the extras that ran after the partner of the one before it.
+  // Returns golden in order, and before each operator the extras that ran after the partner of the one before
+  // it.
   void append_pairs(std::vector<OperatorPair>& pairs) const;
 
  private:

@@ -12,14 +12,14 @@
 
 namespace opdump::compare {
 
-// Executions by graph and a text; of equal ones in order.
+// Holds executions by graph and a text; equal ones are in order.
 class RunKeys {
  public:
   void add(std::uint32_t index, std::int64_t graph, std::string_view text) {
     keys_.push_back({graph, texts_.add(text), index});
   }
 
-  // Calls `take` with those of both that are equal, in order. To be called once.
+  // Calls `take` with those of both that are equal, in order. Call it once.
   template <typename Take>
   static void match(RunKeys& a, RunKeys& b, const Take& take) {
     std::sort(a.keys_.begin(), a.keys_.end());

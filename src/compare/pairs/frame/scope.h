@@ -8,8 +8,8 @@
 
 namespace opdump::compare {
 
-// The scope of an operator, sanitised: its full name up to the last '/'. Of a dump that knows only sanitised
-// names, the name without its last piece, "_{type}-op12".
+// The scope of an operator, sanitised: its full name up to the last '/'. A dump that knows only sanitised
+// names has the name without its last piece, "_{type}-op12".
 std::string scope_of(const dump::OperatorRun& run);
 
 // "Default/fc-Linear/addmm" of "Default/fc-Linear/addmm-op1"; "gradient_tape/Mul/Mul" of

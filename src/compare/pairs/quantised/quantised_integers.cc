@@ -23,7 +23,7 @@ constexpr std::string_view kScaled = "_quant_output_scale_mul", kBias = "_Add", 
 
 bool is_byte(model::DType dtype) { return dtype == model::DType::int8 || dtype == model::DType::uint8; }
 
-// Of a tensor with one element.
+// Reads the number in a tensor with one element.
 std::optional<double> number_in(const Slot& slot) {
   if (slot.file.empty()) return std::nullopt;
   const auto tensor = StoredTensor::read(slot);
@@ -45,8 +45,8 @@ std::optional<std::uint32_t> operand_of(std::string_view type, std::uint32_t ind
   return index % step == 0 && index / step < 2 ? std::optional(index / step) : std::nullopt;
 }
 
-// Where the scale of what it makes is: behind its operands, each of which has a scale and a zero; a bias has
-// not.
+// Returns where the scale of what it makes is: behind its operands, each of which has a scale and a zero; a
+// bias has not.
 std::uint32_t result_scale_of(const dump::OperatorRun& run) {
   for (std::uint32_t index = 0; index < run.slots.size(); index += 3) {
     const Slot* const slot = find_slot(run.slots, model::Side::input, index);
@@ -60,7 +60,7 @@ std::string without_integer(const std::string& name) {
   return name.ends_with(kIntegerName) ? name.substr(0, name.size() - kIntegerName.size()) : name;
 }
 
-// Of the operators of the file that it stands for.
+// Returns the names of the operators of the file that it stands for.
 std::vector<std::string> names_in_file(const dump::OperatorRun& run) {
   const std::vector<std::string>* const originals = run.originals();
   return originals != nullptr && !originals->empty() ? *originals : std::vector{operator_name(run)};
@@ -71,7 +71,7 @@ bool is_made_of(const dump::OperatorRun& run, const std::string& name) {
   return run.originals() != nullptr && std::ranges::count(*run.originals(), name) > 0;
 }
 
-// Of a tensor that has its scale and its zero beside it in an operator, or of what the operator makes.
+// Finds the scale and the zero that lie beside a tensor in an operator, or belong to what the operator makes.
 std::optional<QuantisedIntegers::Levels> find_beside(const dump::OperatorRun& run, const Slot& slot) {
   if (!is_byte(slot.dtype)) return std::nullopt;
   const bool is_made = slot.side == model::Side::output && computes_with_levels(run.type);
@@ -191,8 +191,9 @@ void QuantisedIntegers::pair_by_names(std::vector<OperatorPair>& pairs) const {
   std::erase_if(pairs, [&](const OperatorPair&) { return static_cast<bool>(is_gone[at++]); });
 }
 
-// Of the whole model, what leaves numbers from 0 on, or up to a limit: its integers stand for no others. Of
-// the quantised one, the bias of a convolution.
+// The operator belongs to the one before: in the whole model, if it leaves numbers from 0 on or up to a
+// limit, because its integers stand for no others; in the quantised one, if it adds the bias of a
+// convolution.
 bool QuantisedIntegers::belongs_to_the_one_before(const dump::OperatorRun& run, bool is_whole) {
   return is_whole ? run.type == "Relu" || run.type == "Clip" : operator_name(run).ends_with(kConvBiasName);
 }

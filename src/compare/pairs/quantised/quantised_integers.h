@@ -26,8 +26,8 @@ class QuantisedIntegers {
   // Reads the scales that operators of `quantised` have as inputs.
   QuantisedIntegers(const dump::Runs& whole, const dump::Runs& quantised, bool is_golden);
 
-  // Of a tensor of `run`: what stands beside it there, or beside the same integers elsewhere. Nothing if no
-  // operator says so, or if it has several scales.
+  // Returns the scale and zero that stand beside a tensor of `run`, or beside the same integers elsewhere.
+  // Nothing if no operator has them, or if the tensor has several scales.
   std::optional<Levels> find(const dump::OperatorRun& run, const dump::Slot& slot) const;
 
   // Pairs what has no partner by names. What computes with integers alone, as MatMulInteger, is joined with
@@ -35,7 +35,7 @@ class QuantisedIntegers {
   // what an engine made one of in one run only, in the other run.
   void pair_by_names(std::vector<OperatorPair>& pairs) const;
 
-  // Leaves of inputs only those that the other run has, too: QLinearConv reads scales between them.
+  // Keeps only the inputs that the other run has, too: QLinearConv reads scales between them.
   void pair_operands(OperatorComparison& op) const;
 
  private:

@@ -279,7 +279,7 @@ void ShardedRuns::pair_by_paths(std::vector<OperatorPair>& pairs) const {
   std::erase_if(pairs, [&](const OperatorPair&) { return static_cast<bool>(is_gone[at++]); });
 }
 
-// Of operators that differ only in their results: those with equal ones, the nearest first.
+// Finds the operators that are alike and have equal results, the nearest first.
 std::vector<ShardedRuns::NearPair> ShardedRuns::find_equal(const std::vector<OperatorPair>& pairs,
                                                            const std::vector<std::size_t>& golden,
                                                            const std::vector<std::size_t>& actual) const {
@@ -295,7 +295,7 @@ std::vector<ShardedRuns::NearPair> ShardedRuns::find_equal(const std::vector<Ope
   return equal;
 }
 
-// Of the first outputs.
+// Returns the distance of the first outputs.
 double ShardedRuns::distance_of(const OperatorPair& pair) const {
   OperatorComparison op;
   op.golden = std::make_shared<const OperatorRun>(golden_[pair.golden]);
@@ -461,7 +461,7 @@ std::vector<dump::CallLayout> ShardedRuns::read_layouts(const std::vector<std::u
   return layouts;
 }
 
-// Of all ranks; null where one has none.
+// Reads the operator on all ranks; null where one has none.
 ShardedRuns::RunsOfRanks ShardedRuns::read_ranks(const OperatorComparison& op,
                                                  const OperatorPair& pair) const {
   const std::uint32_t last = sharded_of(pair), first = is_golden_ ? pair.golden_first : pair.actual_first;

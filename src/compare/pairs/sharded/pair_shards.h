@@ -31,12 +31,13 @@ class ShardedRuns {
   std::size_t rank_count() const { return peers_.ranks().size(); }
   // Whether the other run has one rank.
   bool has_whole() const { return groups_.size() == 1; }
-  // Before pair(). Must outlive this.
+  // Call it before pair(). The rules must outlive this.
   void declare(const ShardRules* rules) { rules_ = rules; }
 
-  // As pair_operators, and what has no partner then by the path of its module and its kind: the classes of
-  // parallel modules have other names. A product whose bias is added after a reduction is the partner of one
-  // with a bias. Collectives, what moves data, and what the other run has nothing like are left out.
+  // Pairs as pair_operators does, and then what has no partner by the path of its module and its kind: the
+  // classes of parallel modules have other names. A product whose bias is added after a reduction is the
+  // partner of one with a bias. Collectives, what moves data, and what the other run has nothing like are
+  // left out.
   Pairing pair(const TailsOfBoth& tails);
 
   // Pairs slots of operators of other types: by shapes of which one can be a shard of the other, in order.

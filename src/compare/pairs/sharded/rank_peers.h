@@ -14,10 +14,10 @@ class RankPeers {
 
   explicit RankPeers(const dump::Runs& runs);
 
-  // In order; the first one stands for all.
+  // The ranks in order; the first one stands for all.
   const std::vector<std::uint32_t>& ranks() const { return ranks_; }
-  // Of an execution that the first rank has, too: those of all ranks; kNone where a rank has none. Empty if
-  // the first rank has none.
+  // Returns the executions of all ranks that belong to this one, kNone where a rank has none. Empty if the
+  // first rank has none.
   std::vector<std::uint32_t> of(std::uint32_t index) const;
 
  private:

@@ -17,8 +17,8 @@ struct RecordedLayout {
   std::vector<std::size_t> places;  // which rank has each place of the mesh, in row-major order
 };
 
-// Of a slot, "input.0", from what each rank says of the same operator. Nothing unless the ranks agree and are
-// those of the mesh.
+// Finds the layout of a slot, "input.0", in what each rank says of the same operator. Nothing unless the
+// ranks agree and are those of the mesh.
 std::optional<RecordedLayout> find_recorded_layout(std::span<const dump::CallLayout> of_ranks,
                                                    const std::string& slot);
 

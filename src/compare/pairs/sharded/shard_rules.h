@@ -5,7 +5,7 @@
 //   down           output    replicate sum
 //
 // A line has a part of an operator's name, a slot or a side ('*' for any), and a placement for each dimension
-// of the mesh. Of several lines the first that fits applies. '#' begins a comment.
+// of the mesh. The first line that fits applies. '#' begins a comment.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct ShardRules {
 
   // Ranks of the mesh; 1 if it is empty.
   std::int64_t rank_count() const;
-  // Of a slot of an operator of this full name. Without placements where no line fits.
+  // Finds the layout of a slot of the operator with this full name. It has no placements where no line fits.
   KnownLayout find(std::string_view op, const dump::Slot& slot) const;
 };
 

@@ -73,10 +73,11 @@ bool holds_complex(DType original, const format::H5Dataset& dataset) {
          dataset.shape.dims().back() == 2 && dataset.extent;
 }
 
-// Of the attribute Type: an argument that is a boolean; options of a new tensor, which have no elements.
+// Values of the attribute Type: an argument that is a boolean; options of a new tensor, which have no
+// elements.
 constexpr std::int64_t kBooleanType = 4, kOptionsType = 18;
 
-// Where a dataset belongs.
+// This says where a dataset belongs.
 struct H5Place {
   std::uint64_t call = 0;
   std::string op;
@@ -86,7 +87,7 @@ struct H5Place {
   std::uint64_t part = 0;  // of the list
 };
 
-// Nothing if the path is none of the dumper's.
+// Returns nothing if the path is none of the dumper's.
 std::optional<H5Place> place_of(std::string_view path) {
   const auto parsed = parse_h5_path(path);
   if (!parsed || (parsed->side != model::kSideNames[0] && parsed->side != model::kSideNames[1]))

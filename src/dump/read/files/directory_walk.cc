@@ -105,7 +105,7 @@ Result<> DirectoryWalk::visit_files_in(const fs::path& directory, Subdirectories
 void DirectoryWalk::add_entry(const fs::directory_entry& entry, StepFiles& files, Subdirectories& inside) {
   std::error_code failed;
   std::string name = entry.path().filename().string();
-  // In this order nothing is looked up: the directory itself has the types.
+  // This order needs no look-up: the directory itself has the types.
   if (entry.is_symlink(failed)) {
     problems_->push_back({entry.path(), "symbolic link; links inside a dump are not followed"});
   } else if (entry.is_directory(failed)) {

@@ -38,7 +38,7 @@ class DirectoryWalk {
   bool is_file() const { return is_file_; }
   // rank_N below what was opened, and the one above it.
   const std::map<std::uint32_t, std::filesystem::path>& rank_directories() const { return ranks_; }
-  // Of what lies in several {time}/{device}/{net} only the last one is visited: these are the others.
+  // Only the last one of several {time}/{device}/{net} is visited: these are the others.
   const std::set<std::filesystem::path>& older() const { return older_; }
 
  private:

@@ -27,7 +27,7 @@ class FileNames {
   void add_original(std::string_view name, std::string_view original) { originals_.add(name, original); }
 
   // Calls `take` with each name in order, and what the file was called: the original that was added last, or
-  // else its name. To be called once.
+  // else its name. Call it once.
   using Take = std::function<void(const std::string& name, const std::string& original)>;
   void drain(const Take& take);
 

@@ -17,7 +17,7 @@ struct H5Path {
   std::string_view argument;  // with its list in front
 };
 
-// Points into `path`. Nothing if the path is none of the dumper's.
+// The result points into `path`. Returns nothing if the path is none of the dumper's.
 inline std::optional<H5Path> parse_h5_path(std::string_view path) {
   if (!path.starts_with('/')) return std::nullopt;
   std::string_view rest = path.substr(1);

@@ -54,7 +54,7 @@ Result<Scratch> align(std::span<const std::byte> elements, std::size_t element_b
   return copy;
 }
 
-// Of the elements in the file.
+// Returns the type of the elements in the file.
 model::DType stored_dtype(const Slot& slot) {
   return slot.stored_dtype == model::DType::undefined ? slot.dtype : slot.stored_dtype;
 }
