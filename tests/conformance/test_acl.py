@@ -2,6 +2,7 @@
 decodes with CANN's schema."""
 
 import json
+import os
 import pathlib
 import re
 import stat
@@ -203,6 +204,30 @@ def test_exception(acl, tmp_path, dump_data):
         assert re.match(r"exception_info\.\d+\.0\.\d{16}$", path.name)
         message, arrays = decode(dump_data, path)
         assert arrays["input.0"].tolist() == [[0, 1, 2], [3, 4, 5]] and not message.output
+
+
+def test_where_nothing_fails_nothing_is_left(acl):
+    done = acl.run("import torch; torch.ones(2).relu()", dump_scene="lite_exception")
+    assert "no operator failed: nothing is saved" in done.err and not list(acl.root.iterdir())
+
+
+def test_another_run_adds_a_directory_of_its_time(acl, opdump):
+    """As CANN does: the dump_path of a program is that of all its runs."""
+    program = "import torch; torch.ones(2).relu()"
+    (opdump.directory / "acl.json").write_text(json.dumps({"dump": {"dump_path": str(acl.root), "dump_list": [{}]}}))
+    words = [os.environ["OPDUMP_BIN"], "run", "--config", "acl.json", "--", "/usr/bin/python3", "-c", program]
+    for _ in range(2):
+        assert subprocess.run(words, cwd=opdump.directory, check=True).returncode == 0
+    together = [subprocess.Popen(words, cwd=opdump.directory) for _ in range(2)]
+    assert [process.wait() for process in together] == [0, 0]
+    assert len(list(acl.root.glob("2*/0/*/*/*/relu.*"))) == len(list(acl.root.glob("2*"))) == 4
+
+
+def test_without_a_dump_nothing_is_dumped(opdump):
+    (opdump.directory / "acl.json").write_text("{}")
+    words = [os.environ["OPDUMP_BIN"], "run", "--config", "acl.json", "--", "/usr/bin/python3", "-c", "import torch; print(torch.ones(1) + 1)"]
+    done = subprocess.run(words, cwd=opdump.directory, capture_output=True, text=True, check=True)
+    assert done.stdout == "tensor([2.])\n" and "acl.json asks for nothing" in done.stderr
 
 
 def test_device_formats(acl, dump_data):

@@ -138,9 +138,10 @@ def test_a_compiled_model_inside_of_another_has_its_own_names(opdump, run):
 
 
 @pytest.mark.parametrize("layer", ["Default/fc1_Linear/addmm_op0 Default_relu_op0", "Default_fc1_Linear_addmm_op0 Default/relu_op0",
-                                   "Default/fc1-Linear/addmm-op0 Default/relu-op0"])
+                                   "Default/fc1-Linear/addmm-op0 Default/relu-op0", "BiasAdd Relu", "MatMulV2 Relu_0"])
 def test_layers(opdump, run, layer):
-    """Names as they are shown; TorchAir's own grammar has no hyphen, so they may be written with "_" in its place."""
+    """Names as they are shown; TorchAir's own grammar has no hyphen, so they may be written with "_" in its place. Or those of
+    the graph engine: a type, and its number in the graph."""
     run(f"config.dump_config.enable_dump = True; config.dump_config.dump_layer = '{layer}'")
     for directory in steps(opdump).values():
         assert names(directory) == {"addmm.Default_fc1-Linear_addmm-op0", "relu.Default_relu-op0"}
