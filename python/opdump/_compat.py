@@ -24,7 +24,7 @@ def _bridge(package: str) -> dict[str, str]:
     names += _modules(f"{package}.estimator.npu", "npu_config npu_estimator npu_optimizer npu_hook npu_loss_scale_optimizer "
                       "npu_loss_scale_manager npu_callbacks npu_common npu_plugin npu_rnn npu_dynamic_rnn npu_scope util "
                       "keras_to_npu npu_strategy npu_saver")
-    return {**dict.fromkeys(names, "opdump.npu_device.bridge"), package: "", f"{package}.estimator": ""}
+    return {**dict.fromkeys(names, "opdump.npu_device._bridge"), package: "", f"{package}.estimator": ""}
 
 
 # The families of --compat: the modules of the original -> ours. "" is an empty module.
@@ -46,7 +46,7 @@ FAMILIES: dict[str, dict[str, str]] = {
         **dict.fromkeys(_modules("npu_device.train", "optimizer optimizer.npu_loss_scale_optimizer npu_loss_scale_manager"),
                         "opdump.npu_device.train"),
         **_bridge("npu_bridge"), **_bridge("npu_device.compat.v1"),
-        **dict.fromkeys(_modules("hccl", "manage manage.api split split.api"), "opdump.npu_device.bridge"),
+        **dict.fromkeys(_modules("hccl", "manage manage.api split split.api"), "opdump.npu_device._bridge"),
     },
     "dumper": {"torch.utils.dumper": "opdump.dumper"},
     "acl": {"acl": "opdump.acl"},

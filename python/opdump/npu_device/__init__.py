@@ -16,6 +16,7 @@ from __future__ import annotations
 import atexit
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from opdump import _on_import
@@ -28,9 +29,12 @@ __all__ = ["global_options", "open", "DumpConfig", "NPURunConfig", "NpuOptimizer
            "compat", "distribute", "train", "set_npu_loop_size", "npu_run_context", "never_nested_function", "npu_compat_function",
            "set_device_sat_mode", "global_npu_ctx"]
 
-set_npu_loop_size, set_device_sat_mode = constant("set_npu_loop_size", None), constant("set_device_sat_mode", None)
-npu_run_context, global_npu_ctx = scope("npu_run_context"), constant("global_npu_ctx", None)
-never_nested_function, npu_compat_function = same("never_nested_function"), same("npu_compat_function")
+set_npu_loop_size: Callable[..., Any] = constant("set_npu_loop_size", None)
+set_device_sat_mode: Callable[..., Any] = constant("set_device_sat_mode", None)
+npu_run_context: Callable[..., Any] = scope("npu_run_context")
+global_npu_ctx: Callable[..., Any] = constant("global_npu_ctx", None)
+never_nested_function: Callable[..., Any] = same("never_nested_function")
+npu_compat_function: Callable[..., Any] = same("npu_compat_function")
 
 MODEL_NAME = "ge_default_1"  # of all that is recorded: how the original names its first graph, without the time
 

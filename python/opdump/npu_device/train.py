@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 
 from opdump.npu_device._no_effect import Settings, Wrapper
 
@@ -24,7 +25,9 @@ class ExponentialUpdateLossScaleManager(Settings):
 
 
 # The original's modules: train.optimizer, train.optimizer.npu_loss_scale_optimizer, ...
-optimizer = npu_loss_scale_optimizer = npu_loss_scale_manager = sys.modules[__name__]
+optimizer: ModuleType = sys.modules[__name__]
+npu_loss_scale_optimizer: ModuleType = optimizer
+npu_loss_scale_manager: ModuleType = optimizer
 
 __all__ = ["NpuLossScaleOptimizer", "NpuExperimentalLossScaleOptimizer", "FixedLossScaleManager",
            "ExponentialUpdateLossScaleManager", "optimizer", "npu_loss_scale_optimizer", "npu_loss_scale_manager"]
