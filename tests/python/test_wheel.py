@@ -41,7 +41,7 @@ def environment(tmp_path_factory):
     (folder / "licences").mkdir()
     (folder / "licences/none").write_text("none\n")
     wheels = [run(sys.executable, ROOT / "tools/wheel/assemble.py", folder / "stage", folder / "recorders", "linux_x86_64", folder / "licences",
-                  folder / out).stdout.splitlines()[-1] for out in ("once", "twice")]
+                  folder / out).stdout.strip() for out in ("once", "twice")]
     assert pathlib.Path(wheels[0]).read_bytes() == pathlib.Path(wheels[1]).read_bytes(), "the same input gives the same bytes"
     run(sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", folder / "venv")
     run(sys.executable, "-m", "pip", "--python", folder / "venv/bin/python", "install", "--no-index", "--no-deps", wheels[0])

@@ -78,8 +78,8 @@ def main() -> None:
     script = (ROOT / "python/msaccucmp.py").read_bytes()
     wheel.add(f"{data}/scripts/msaccucmp.py", re.sub(rb"^#!.*", b"#!python", script), True)
     for place in ("man/man1/*", "bash-completion/completions/*", "zsh/site-functions/*", "fish/vendor_completions.d/*"):
-        for path in sorted(prefix.glob(f"share/{place}")):
-            wheel.add(f"{data}/data/{path.relative_to(prefix)}", path.read_bytes())
+        for page in sorted(prefix.glob(f"share/{place}")):
+            wheel.add(f"{data}/data/{page.relative_to(prefix)}", page.read_bytes())
     wheel.add(f"{info}/METADATA", metadata(project, version).encode())
     wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: opdump\nRoot-Is-Purelib: false\nTag: py3-none-{platform}\n".encode())
     scripts = "".join(f"{name} = {target}\n" for name, target in project["scripts"].items())

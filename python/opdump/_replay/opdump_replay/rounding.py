@@ -20,25 +20,17 @@ LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4
            "float64": 1.7976931348623157e308, "complex64": 3.4028234663852886e38, "complex128": 1.7976931348623157e308}
 _ACCUMULATOR = 2.0**-24  # of 16-bit types
 
+# What is known of operators by their type, in one table for C++ and Python.
+_KINDS: dict[str, list[str]] = json.loads((pathlib.Path(__file__).parents[2] / "operator_traits.json").read_text())["replay"]
+
 # Operators that move or choose elements and compute nothing: their results are exact, casts are rounded once.
-EXACT = frozenset(
-    "_to_copy clone copy copy_ contiguous cat stack index_select embedding gather index take repeat flip roll tril triu "
-    "relu relu_ threshold threshold_backward masked_fill masked_fill_ where neg abs fill fill_ zero_ zeros zeros_like ones "
-    "ones_like full full_like max_pool2d_with_indices constant_pad_nd select_backward slice_backward slice_scatter "
-    "select_scatter max min amax amin maximum minimum clamp clamp_ clamp_min clamp_max sort topk "
-    "argmax argmin eq ne lt le gt ge logical_not logical_and logical_or bitwise_not bitwise_and bitwise_or "
-    "reflection_pad1d reflection_pad2d replication_pad2d upsample_nearest1d upsample_nearest2d one_hot unfold_copy "
-    "view_copy permute_copy transpose_copy t_copy expand_copy hardtanh hardtanh_ _reshape_alias_copy masked_select lift_fresh_copy".split())
+EXACT = frozenset(_KINDS["exact"])
 
 # Each element of the result is rounded few times, and depends on few elements.
-_ROUNDED_ONCE = frozenset(
-    "add add_ sub sub_ rsub mul mul_ div div_ sqrt sqrt_ addcmul addcmul_ addcdiv addcdiv_ lerp lerp_ reciprocal square "
-    "_foreach_add_".split())
+_ROUNDED_ONCE = frozenset(_KINDS["rounded_once"])
 
 # Sums of products: |f(x, w)| <= f(|x|, |w|), which bounds what rounding can do in whatever order.
-_SUMS = frozenset(
-    "mm bmm mv dot linear _grouped_mm addmm baddbmm addbmm addmv convolution mkldnn_convolution _convolution thnn_conv2d convolution_backward "
-    "sum mean cumsum".split())
+_SUMS = frozenset(_KINDS["sums"])
 
 Tensors = dict[int, torch.Tensor]
 Outputs = list[Optional[torch.Tensor]]
