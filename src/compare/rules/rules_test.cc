@@ -1,0 +1,531 @@
+// Every rule has an example: two tiny dumps of which opdump says something else without it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compare/compare_fixture_test.h"
+#include "compare/names.h"
+#include "compare/rules/rule.h"
+#include "dump/operator_log.h"
+
+namespace opdump::compare {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Tensors = std::vector<std::vector<float>>;
+
+// What a log says of an operator.
+struct Said {
+  std::string arguments = {}, state = {}, function = {};
+  model::Phase phase = model::Phase::forward;
+  std::optional<std::vector<std::string>> originals = {};  // of which an engine made it
+};
+
+// One of the two runs, with and without a log.
+class Program {
+ public:
+  explicit Program(HandMade& dump) : dump_(dump) {}
+
+  // An operator that no log names: "relu.b".
+  Program& op(const std::string& slots, const Tensors& inputs, const Tensors& outputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      dump_.tensor(slots + ".input." + std::to_string(i), inputs[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      dump_.tensor(slots + ".output." + std::to_string(i), outputs[i]);
+    return *this;
+  }
+  // The same with its full name, "Default/fc-Linear/mm-op0".
+  Program& logged(const std::string& name, const Tensors& inputs, const Tensors& outputs,
+                  const Said& said = {}) {
+    return say(name, said).op(slots_of(name), inputs, outputs);
+  }
+  Program& say(const std::string& name, const Said& said = {}) {
+    model::Operator op;
+    op.name = name;
+    op.type = type_of(name);
+    op.phase = said.phase;
+    op.original_names = said.originals;
+    append(format_log_line(dump::LoggedOperator(op)));
+    dump::LoggedForm call{.operator_name = name, .form = {said.function, said.arguments, said.state}};
+    if (call.form != dump::CallForm()) append(format_log_line(call));
+    return *this;
+  }
+  Program& undumped(const std::string& name, model::Side side, const std::string& reason) {
+    dump::UndumpedSlot slot;
+    slot.operator_name = name;
+    slot.side = side;
+    slot.dtype = model::DType::float32;
+    slot.shape = model::Shape({2});
+    slot.reason = reason;
+    return append(format_log_line(slot));
+  }
+  Program& wired(const std::string& name, std::vector<dump::CallWiring::Input> inputs) {
+    return append(format_log_line(dump::LoggedWiring{.operator_name = name, .wiring = {std::move(inputs)}}));
+  }
+  Program& places(const std::string& slot, const std::vector<std::int64_t>& values) {
+    dump_.raw(slot, "<i8", "(" + std::to_string(values.size()) + ",)",
+              {reinterpret_cast<const char*>(values.data()), values.size() * 8}, "int64");
+    return *this;
+  }
+  Program& file(const std::string& name, const std::string& text) {
+    std::ofstream(dump_.root() / "rank_0" / "net" / "0" / "0" / name) << text;
+    return *this;
+  }
+  Program& status(const std::string& runtime, const dump::RunEnvironment& facts = {}) {
+    dump::RecordingStatus status;
+    status.state = "complete";
+    status.runtime = runtime;
+    status.environment = facts;
+    EXPECT_TRUE(dump::write_status(dump_.root() / "rank_0", status));
+    return *this;
+  }
+  // The same program on another rank.
+  template <typename Fill>
+  Program& rank(std::uint32_t rank, const Fill& fill) {
+    const fs::path apart = dump_.root() / "apart";
+    HandMade dump(apart);
+    Program program(dump);
+    fill(program);
+    fs::rename(apart / "rank_0", dump_.root() / ("rank_" + std::to_string(rank)));
+    fs::remove_all(apart);
+    return *this;
+  }
+  HandMade& dump() { return dump_; }
+
+ private:
+  static std::string type_of(const std::string& name) {
+    const std::size_t begin = name.rfind('/') + 1;
+    return name.substr(begin, name.rfind('-') - begin);
+  }
+  static std::string slots_of(const std::string& name) {
+    return type_of(name) + "." + model::sanitise_name(name);
+  }
+  Program& append(const std::string& line) {
+    std::ofstream(dump_.root() / "rank_0" / dump::kOperatorLogName, std::ios::app) << line;
+    return *this;
+  }
+
+  HandMade& dump_;
+};
+
+// ---- Which tensors count.
+
+void fill_overwritten(Program& golden, Program& actual) {
+  golden.op("copy_.a", {{3, 3}, {1, 2}}, {{1, 2}});
+  actual.op("copy_.a", {{5, 7}, {1, 2}}, {{1, 2}});
+}
+
+void fill_silent_dump(Program& golden, Program& actual) {
+  golden.logged("a-op0", {{1, 2}}, {}).undumped("a-op0", model::Side::output, "view");
+  actual.op("a.a-op0", {{1, 2}}, {});
+}
+
+void fill_unfinished(Program& golden, Program& actual) {
+  golden.op("exp.a", {{1, 2}}, {{3, 7}}).dump().state("complete");
+  actual.op("exp.a", {{1, 2}}, {}).dump().state("recording");
+}
+
+// A random initialisation over which weights are loaded.
+void fill_never_read(Program& golden, Program& actual) {
+  using Input = dump::CallWiring::Input;
+  for (auto& [run, first] : {std::pair(&golden, 3.f), std::pair(&actual, 4.f)})
+    run->logged("Default/full-op0", {}, {{first, 5}})
+        .logged("Default/copy_-op0", {{first, 5}, {1, 2}}, {{1, 2}})
+        .wired("Default/copy_-op0",
+               {Input{.index = 0, .maker = {{.name = "Default/full-op0"}}, .is_overwritten = true},
+                Input{.index = 1, .is_outside = true}});
+}
+
+// A log of DebugMode has the norm of what an operator makes.
+void fill_log(Program& golden, Program& actual) {
+  golden.file("log.json",
+              R"({"format": "torch.utils._debug_mode.DebugMode.logs", "version": 1, "logs": [{"type": "op",
+      "call_depth": 3, "op_name": "aten::sin", "args_str": "t: f32[2]", "kwargs_str": "",
+      "output_str": "  ->  t: f32[2]",
+      "log": {"type": "dict", "items": [["hash", {"type": "scalar", "value": 3.0}]]}}]})");
+  actual.logged("Default/sin-op0", {{5, 6}}, {{1, 2}});
+}
+
+// ---- What excuses an operator.
+
+void fill_argument(Program& golden, Program& actual) {
+  golden.logged("Default/norm-op0", {{1, 2}}, {{3, 4}}, {.arguments = R"({"self":{"tensor":0},"eps":1})"});
+  actual.logged("Default/norm-op0", {{1, 2}}, {{3, 5}}, {.arguments = R"({"self":{"tensor":0},"eps":2})"});
+}
+
+void fill_grown(Program& golden, Program& actual) {
+  golden.op("exp.a", {{1, 2}}, {{1, 2}}).op("tan.b", {{1, 2}}, {{1, 2}});
+  actual.op("exp.a", {{1, 2}}, {{1, 2.00001F}}).op("tan.b", {{1, 2.00001F}}, {{1, 2.0001F}});
+}
+
+void fill_lost(Program& golden, Program& actual) {
+  golden.op("cat.a", {{1, 2}, {1e-12F, 2e-12F}}, {{1, 2, 1e-12F, 2e-12F}});
+  actual.op("cat.a", {{1, 2}, {2e-12F, 1e-12F}}, {{1, 2, 2e-12F, 1e-12F}});
+}
+
+void fill_choice(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const std::vector<float>& scores, std::int64_t best) {
+    const Said said{.arguments = R"({"self":{"tensor":0},"dim":null})"};
+    run.op("exp.a", {{1, 2, 3}}, {scores}).logged("b/argmax-op0", {scores}, {}, said);
+    run.places("argmax.b_argmax-op0.output.0", {best});
+  };
+  fill(golden, {1, 2, 1.9999999F}, 1);
+  fill(actual, {1, 1.9999999F, 2}, 2);
+}
+
+// A number near 0 falls on the other side of a threshold.
+void fill_mask(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, float number, float left) {
+    const Said said{.arguments = R"({"grad_output":{"tensor":0},"self":{"tensor":1},"threshold":0})"};
+    run.op("sub.a", {{1}}, {{1, number, 2}})
+        .logged("b/threshold_backward-op0", {{5, 6, 7}, {1, number, 2}}, {{5, left, 7}}, said)
+        .op("tan.c", {{5, left, 7}}, {{10, 2 * left, 14}});
+  };
+  fill(golden, 1e-9F, 6);
+  fill(actual, -1e-9F, 0);
+}
+
+void fill_cancelled(Program& golden, Program& actual) {
+  golden.op("sum.a", {{1, -1, 1, -1}}, {{1e-8F}});
+  actual.op("sum.a", {{1, -1, 1, -1}}, {{2e-8F}});
+}
+
+// Of these dumps nobody knows what operators read.
+void fill_outputs(Program& golden, Program& actual) {
+  golden.op("mm.a", {}, {{1, 2}}).op("mul.b", {}, {{3, 4}});
+  actual.op("mm.a", {}, {{1, 2.00001F}}).op("mul.b", {}, {{3, 4.00006F}});
+}
+
+void fill_state(Program& golden, Program& actual) {
+  golden.logged("Default/rand-op0", {}, {{1, 2}}, {.state = R"({"seed":"1"})"});
+  actual.logged("Default/rand-op0", {}, {{3, 4}}, {.state = R"({"seed":"2"})"});
+}
+
+// ---- What the bad ones mean together.
+
+void fill_sums(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const Tensors& first, const std::vector<float>& both,
+                       const std::vector<float>& third) {
+    run.logged("Default/sin-op0", {{1, 2}}, {{1, 2}})
+        .logged("Default/cos-op0", {{1, 2}}, {{10, 30}})
+        .logged("Default/tan-op0", {{1, 2}}, {{100, 500}})
+        .logged("Default/add_-op0", first, {both})
+        .logged("Default/add_-op1", {both, third}, {{111, 532}})
+        .logged("Default/mul-op0", {{111, 532}}, {{5, 6}});
+  };
+  fill(golden, {{1, 2}, {10, 30}}, {11, 32}, {100, 500});
+  fill(actual, {{10, 30}, {100, 500}}, {110, 530}, {1, 2});
+}
+
+void fill_elsewhere(Program& golden, Program& actual) {
+  golden.op("sub.a", {{5, 7}, {1, 2}}, {{4, 5}}).op("pow.b", {{4, 5}}, {{16, 25}});
+  actual.op("neg.x", {{1, 2}}, {{-1, -2}})
+      .op("add.y", {{5, 7}, {-1, -2}}, {{4, 5}})
+      .op("pow.b", {{4, 5}}, {{16, 25}});
+}
+
+void fill_lacking(Program& golden, Program& actual) {
+  golden.op("mm.a", {}, {{1, 2}}).op("tanh.b", {}, {{3, 4}});
+  actual.op("mm.a", {}, {{1, 2}}).op("exp.x", {}, {{5, 6}}).op("tanh.b", {}, {{3, 4}});
+}
+
+void fill_difference(Program& golden, Program& actual) {
+  golden.op("exp.a", {{1, 2, 3, 4}}, {{1, 5, 3, 4}});
+  actual.op("exp.a", {{1, 2, 3, 4}}, {{2, 10, 6, 8}});
+}
+
+void fill_single(Program& golden, Program& actual) {
+  golden.op("mm.a", {}, {{1, 2}}).op("tanh.b", {}, {{3, 4}});
+  actual.op("mm.a", {}, {{1, 2}}).op("exp.x", {}, {{5, 6}}).op("tanh.b", {}, {{3, 7}});
+}
+
+void fill_gradient(Program& golden, Program& actual) {
+  for (Program* run : {&golden, &actual}) run->logged("Default/fc-Linear/mm-op0", {{1, 2}}, {{3, 4}});
+  golden.logged("Gradients/Default/fc-Linear/mm-op0", {{5, 6}}, {{7, 8}}, {.phase = model::Phase::backward});
+}
+
+void fill_dropout(Program& golden, Program& actual) {
+  for (Program* run : {&golden, &actual}) run->logged("Default/sin-op0", {{1, 2}}, {{1, 2}});
+  golden.logged("Default/d-Dropout/bernoulli_-op0", {{0, 0}}, {{1, 0}}, {.arguments = R"({"p":0.75})"});
+  actual.logged("Default/d-Dropout/native_dropout-op0", {{1, 2}}, {{0, 4}}, {.arguments = R"({"p":0.5})"});
+  golden.logged("Default/cos-op0", {{1, 0}}, {{2, 3}});
+  actual.logged("Default/cos-op0", {{0, 4}}, {{5, 6}});
+}
+
+void fill_size(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const std::vector<float>& words, const std::string& end,
+                       const std::vector<float>& places, const std::vector<float>& sum) {
+    run.logged("Default/arange-op0", {}, {places}, {.arguments = R"({"end":)" + end + "}"})
+        .logged("Default/add-op0", {words, places}, {sum});
+  };
+  golden.logged("Default/sin-op0", {{1, 2}}, {{5, 6}});
+  actual.logged("Default/sin-op0", {{1, 2}}, {{5, 6}}).logged("Default/pad-op0", {{5, 6}}, {{5, 6, 9}});
+  fill(golden, {5, 6}, "2", {0, 1}, {5, 7});
+  fill(actual, {5, 6, 9}, "3", {0, 1, 2}, {5, 7, 11});
+}
+
+void fill_changed(Program& golden, Program& actual) {
+  golden.op("add.a", {{1, 2}}, {{4, 6}}).op("tan.b", {{4, 6}}, {{4, 6}});
+  actual.op("add.a", {{1, 2}}, {{4, 6}}).op("tan.b", {{4, 9}}, {{4, 9}});
+}
+
+void fill_view(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const std::string& index, float number) {
+    const std::string view = "Default/select-op0";
+    run.logged("Default/sin-op0", {{1, 2}}, {{5, 6, 7, 8}})
+        .say(view, {.arguments = R"({"self":{"tensor":0},"index":)" + index + "}"})
+        .undumped(view, model::Side::input, "view")
+        .undumped(view, model::Side::output, "view")
+        .logged("Default/mm-op0", {{number, 2}}, {{number, 3}});
+  };
+  fill(golden, "0", 5);
+  fill(actual, "1", 7);
+}
+
+void fill_environment(Program& golden, Program& actual) {
+  golden.op("exp.a", {{1, 2}}, {{1, 2}}).status("torch 2.6", {{"machine", "x86_64"}});
+  actual.op("exp.a", {{1, 2}}, {{1, 2.0001F}}).status("torch 2.6", {{"machine", "aarch64"}});
+}
+
+// ---- Models of ONNX, and what an engine makes of them.
+
+void fill_optional(Program& golden, Program& actual) {
+  const Said said{.function = "onnx::Dropout"};
+  golden.logged("Dropout-d", {{1, 2}}, {{1, 2}, {1, 1}}, said);
+  actual.logged("Dropout-d", {{1, 2}}, {{1, 2}}, said);
+}
+
+void fill_transposed(Program& golden, Program& actual) {
+  golden.say("Shape-s").places("Shape.Shape-s.output.0", {1, 2}).dump();
+  golden.dump().tensor("Shape.Shape-s.input.0", {1, 2}, "(1, 2)");
+  actual.say("Shape-s", {.originals = {{"Shape-s"}}}).places("Shape.Shape-s.output.0", {2, 1});
+  actual.dump().tensor("Shape.Shape-s.input.0", {1, 2}, "(2, 1)");
+}
+
+void fill_fused(Program& golden, Program& actual) {
+  golden.logged("MatMul-m", {{1, 2}, {3, 4}}, {{5, 6}}).logged("Add-a", {{5, 6}, {7, 8}}, {{12, 14}});
+  actual.logged("Gemm-g", {{1, 2}, {3, 4}, {7, 8}}, {{12, 14.0003F}}, {.originals = {{"MatMul-m", "Add-a"}}});
+}
+
+void fill_other_axis(Program& golden, Program& actual) {
+  golden.logged("Sum-s", {{1, 2}}, {{3, 4}}).places("Sum.Sum-s.input.1", {0});
+  actual.logged("Sum-s", {{1, 2}}, {{3, 5}}, {.originals = {{"Sum-s"}}}).places("Sum.Sum-s.input.1", {1});
+}
+
+void fill_added_input(Program& golden, Program& actual) {
+  golden.logged("Conv-c", {{1, 2}}, {});
+  actual.logged("Conv-c", {{1, 2}, {3, 4}}, {}, {.originals = {{"Conv-c"}}});
+}
+
+// What one reads as terms, the other one reads as their sum.
+void fill_terms(Program& golden, Program& actual) {
+  golden.op("LayerNormalization.n", {{3, 5}}, {{-1, 1}});
+  actual.op("SkipLayerNormalization.n", {{1, 1}}, {{-1, 1}});
+}
+
+void fill_quantised(Program& golden, Program& actual) {
+  golden.op("Mul.a", {{1, -1, 3}}, {{1.2F, -1.2F, 3.6F}});
+  golden.op("Relu.b", {{1.2F, -1.2F, 3.6F}}, {{1.2F, 0, 3.6F}})
+      .op("Mul.c", {{1.2F, 0, 3.6F}}, {{2.4F, 0, 7.2F}});
+  actual.op("Mul.a", {{1, -1, 3}}, {{1.2F, -1.2F, 3.6F}});
+  actual.op("QuantizeLinear.q", {{1.2F, -1.2F, 3.6F}, {0.5F}}, {});
+  actual.dump().raw("QuantizeLinear.q.output.0", "|u1", "(3,)", "\2\1\7", "uint8");
+  actual.dump().raw("DequantizeLinear.d.input.0", "|u1", "(3,)", "\2\1\7", "uint8");
+  actual.dump().tensor("DequantizeLinear.d.input.1", {0.5F});
+  actual.op("DequantizeLinear.d", {}, {{1, 0, 3.5F}}).op("Mul.c", {{1, 0, 3.5F}}, {{2, 0, 7}});
+}
+
+void fill_frameworks(Program& golden, Program& actual) {
+  golden.logged("Default/fc-Linear/mul-op0", {{1, 2}, {3, 4}}, {{3, 8}}).status("torch 2.6");
+  actual.logged("Default/fc-Dense/Mul-op0", {{1, 2}, {3, 4}, {5, 5, 5}}, {{3, 8}}).status("mindspore 2.3");
+}
+
+void fill_region(Program& golden, Program& actual) {
+  golden.logged("Default/exp-op0", {{1, 2}}, {{3, 7}}).logged("Default/tan-op0", {{3, 7}}, {{1, 4}});
+  actual.logged("Default/compiled_0-op0", {{1, 2}}, {{3, 9}}).logged("Default/tan-op0", {{3, 9}}, {{1, 5}});
+}
+
+// ---- Several ranks.
+
+// Rank 1 computes otherwise, and a collective hands that on.
+void fill_ranks(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, float number) {
+    const auto reduce = [number](Program& of_rank, float mine) {
+      of_rank.op("exp.e", {{1, 2}}, {{mine, 2}}).op("all_reduce.r", {{mine, 2}}, {{1 + number, 4}});
+    };
+    reduce(run, 1);
+    run.rank(1, [&](Program& other) { reduce(other, number); });
+  };
+  fill(golden, 3);
+  fill(actual, 5);
+}
+
+// Each of two ranks has half of a sum, and gets another one; nothing reads it.
+void fill_shards(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const Tensors& inputs, const std::vector<float>& terms, float sum) {
+    run.logged("Default/fc-Linear/mm-op0", inputs, {terms})
+        .logged("Default/all_reduce-op0", {terms}, {{sum, 8}})
+        .logged("Default/exp-op0", {{6, 8}}, {{1, 5}});
+  };
+  fill(golden, {{1, 2}}, {6, 8}, 6);
+  fill(actual, {{1, 2}, {9, 9}}, {1, 2}, 7);
+  actual.rank(1, [&](Program& other) { fill(other, {{1, 2}, {9, 9}}, {5, 6}, 7); });
+}
+
+void fill_no_reduction(Program& golden, Program& actual) {
+  golden.logged("Default/fc-Linear/mm-op0", {{1, 2}}, {{6, 8}})
+      .logged("Default/exp-op0", {{6, 8}}, {{10, 50}});
+  const auto fill = [](Program& run, const std::vector<float>& terms, const std::vector<float>& wrong) {
+    run.logged("Default/fc-Linear/mm-op0", {{1, 2}}, {terms}).logged("Default/exp-op0", {terms}, {wrong});
+  };
+  fill(actual, {1, 2}, {2, 7});
+  actual.rank(1, [&](Program& other) { fill(other, {5, 6}, {20, 30}); });
+}
+
+void fill_rows(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const std::vector<float>& rows, const std::vector<std::int64_t>& places,
+                       const std::vector<float>& found) {
+    const std::string slots = "embedding.Default_embedding-op0";
+    run.say("Default/embedding-op0")
+        .dump()
+        .tensor(slots + ".input.0", rows, "(" + std::to_string(rows.size()) + ", 1)");
+    run.places(slots + ".input.1", places).dump().tensor(slots + ".output.0", found, "(2, 1)");
+  };
+  fill(golden, {1, 2, 3, 4}, {2, 0}, {3, 1});
+  fill(actual, {1, 2}, {0, 0}, {1, 1});
+  actual.rank(1, [&](Program& other) { fill(other, {3, 4}, {0, 0}, {3, 3}); });
+}
+
+// Of a rule: what the answer says with it, and what it says else.
+struct Example {
+  std::string_view rule;
+  void (*fill)(Program& golden, Program& actual) = nullptr;
+  std::string_view with, without;
+};
+
+constexpr Example kExamples[] = {
+    {"overwritten", fill_overwritten, "row a match", "row a input_differs"},
+    {"not-logged", fill_log, "answer same", "answer incomplete"},
+    {"silent-dump", fill_silent_dump, "row a-op0 match", "row a-op0 not_comparable"},
+    {"unfinished-recording", fill_unfinished, "answer incomplete", "answer differs"},
+    {"never-read", fill_never_read, "answer same", "answer differs"},
+    {"other-argument", fill_argument, "eps is 1 in golden and 2 in actual", "_norm-op0 own_error\n"},
+    {"rounding", fill_grown, "row b rounding", "row b own_error"},
+    {"grown-rounding", fill_grown, "row b rounding", "row b own_error"},
+    {"lost-among-others", fill_lost, "row a rounding", "row a input_differs"},
+    {"other-choice", fill_choice, "row b_argmax-op0 rounding", "row b_argmax-op0 own_error"},
+    {"recomputed", fill_mask, "threshold_backward-op0 rounding", "threshold_backward-op0 own_error"},
+    {"known-rounding", fill_mask, "row c rounding", "row c inherited"},
+    {"cancelled-terms", fill_cancelled, "row a rounding", "row a own_error"},
+    {"usual-gains", fill_outputs, "row b rounding", "row b own_error"},
+    {"other-state", fill_state, "the seed is 1 in golden and 2 in actual", "Default_rand-op0 own_error\n"},
+    {"other-way", fill_sums, "answer same", "answer differs"},
+    {"results-elsewhere", fill_elsewhere, "answer same", "answer differs"},
+    {"lacking-statistics", fill_lacking, "answer same", "answer differs"},
+    {"first-difference", fill_difference, "answer differs", "answer same"},
+    {"single-before-growth", fill_single, "first x", "first b"},
+    {"missing-gradient", fill_gradient, "no gradient reaches it in actual", "mm-op0 missing\n"},
+    {"other-dropout", fill_dropout, "dropout p is 0.25 in golden and 0.5 in actual",
+     "only in actual, and Default/cos-op0"},
+    {"other-size", fill_size, "first Default_pad-op0", "first Default_arange-op0"},
+    {"input-origin", fill_changed, "input.0 was changed in memory after a had made it",
+     "first b inherited\n"},
+    {"other-view", fill_view, "view Default/select-op0 has other arguments: index is 0", "view \n"},
+    {"relation", fill_difference, "actual is 2 × golden in all elements", "slot output.0 \n"},
+    {"optional-output", fill_optional, "row Dropout-d match", "row Dropout-d not_comparable"},
+    {"other-layout", fill_transposed, "row Shape-s skipped", "row Shape-s own_error"},
+    {"operator-left-out", fill_fused, "row MatMul-m skipped", "row MatMul-m missing"},
+    {"other-kernel", fill_fused, "answer same", "answer differs"},
+    {"rewritten-number", fill_other_axis, "row Sum-s own_error", "row Sum-s inherited"},
+    {"added-input", fill_added_input, "answer same", "answer incomplete"},
+    {"same-of-other-inputs", fill_terms, "row n match", "row n input_differs"},
+    {"quantised-steps", fill_quantised, "answer same", "answer differs"},
+    {"other-framework", fill_frameworks, "answer same", "answer incomplete"},
+    {"wrong-region", fill_region, "a compiled region with a result that golden lacks",
+     "first Default_tan-op0"},
+    {"other-rank", fill_ranks, "first e", "first r"},
+    {"fed-by-other-rank", fill_ranks, "the inputs of rank 1 differ", "row r inherited\n"},
+    {"shard-left-out", fill_shards, "all_reduce-op0 skipped", "all_reduce-op0 own_error"},
+    {"not-on-all-ranks", fill_shards, "mm-op0 match", "mm-op0 unreadable"},
+    {"terms-of-a-sum", fill_no_reduction, "a reduction is missing before it",
+     "row Default_exp-op0 own_error\n"},
+    {"own-rows", fill_rows, "answer same", "answer differs"},
+    {"small-error", fill_environment, "opdump blame runs it again", "row a own_error"},
+};
+
+class RuleTest : public CompareTest, public ::testing::WithParamInterface<Example> {
+ protected:
+  std::string answer(const std::string& without = {}) {
+    CompareOptions options;
+    if (!without.empty()) options.without.insert(without);
+    const Comparison& c = compare(options);
+    std::string text = "answer " + std::string(kOutcomeNames[static_cast<std::size_t>(c.outcome)]) + "\n";
+    for (const OperatorComparison& op : operators_) text += "row " + describe(op);
+    if (c.first_bad) {
+      text += "first " + describe(*c.first_bad) + "view " + c.view_before_first_bad + "\n";
+      for (const SlotComparison& slot : c.first_bad->slots)
+        text += "slot " + slot_name(slot) + " " + slot.reason + "\n";
+    }
+    for (const Note& note : c.notes) text += "note " + note.text + "\n";
+    return text;
+  }
+  static std::string describe(const OperatorComparison& op) {
+    return op.run().name + " " + std::string(verdict_name(op.verdict)) +
+           (op.cause.empty() ? "" : ": " + op.cause) + "\n";
+  }
+  // Whether what was compared last says that the rule decided it.
+  bool is_named(std::string_view rule) const {
+    const auto names_it = [&](const auto& said) { return said.rule == rule; };
+    const auto is_row = [&](const OperatorComparison& op) {
+      return names_it(op) || std::ranges::any_of(op.slots, names_it);
+    };
+    return std::ranges::any_of(operators_, is_row) || std::ranges::any_of(comparison_.notes, names_it) ||
+           (comparison_.first_bad && is_row(*comparison_.first_bad)) ||
+           std::ranges::any_of(comparison_.accusations, names_it);
+  }
+};
+
+// What these say goes by another name: that of a reason for rounding or of what the collective got, or it is
+// said of the first bad operator in words alone.
+constexpr std::string_view kNameless[] = {"rounding", "other-rank", "other-view", "relation"};
+
+TEST_P(RuleTest, DecidesItsExample) {
+  const Example& example = GetParam();
+  Program golden(*golden_), actual(*actual_);
+  example.fill(golden, actual);
+  const std::string with = answer();
+  const bool is_named_with = is_named(example.rule);
+  const std::string without = answer(std::string(example.rule));
+  const std::string said(example.with), otherwise(example.without);
+  EXPECT_THAT(with, HasSubstr(said));
+  EXPECT_THAT(without, HasSubstr(otherwise));
+  EXPECT_THAT(without, Not(HasSubstr(said)));
+  EXPECT_NE(is_named_with, std::ranges::count(kNameless, example.rule) > 0);
+  EXPECT_FALSE(is_named(example.rule));
+}
+
+TEST(RulesTest, EveryRuleHasAnExample) {
+  for (const Rule* rule : rules())
+    EXPECT_EQ(std::ranges::count(kExamples, rule->name, &Example::rule), 1) << rule->name;
+  for (const Example& example : kExamples) EXPECT_NE(find_rule(example.rule), nullptr) << example.rule;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RuleTest, ::testing::ValuesIn(kExamples), [](const auto& info) {
+  std::string name(info.param.rule);
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace opdump::compare
