@@ -29,8 +29,8 @@ struct CallWiring {
   // Where an input begins in the row-major elements of its maker's output, and how far it moves with each of
   // its dimensions, in elements.
   struct View {
-    std::int64_t offset = 0;
-    std::vector<std::int64_t> strides = {};
+    std::int64_t offset;
+    std::vector<std::int64_t> strides;
     bool operator==(const View&) const = default;
   };
 

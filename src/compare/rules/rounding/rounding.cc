@@ -101,9 +101,8 @@ void excuse_all(OperatorComparison& op) {
 // an operator can be computed again, it is.
 class Rounding : public RuleState {
  public:
-  Rounding(const Rule& rule, const Study& study)
-      : rule_(rule),
-        has_types_(study.systematic.are_types_usual),
+  explicit Rounding(const Study& study)
+      : has_types_(study.systematic.are_types_usual),
         reasons_(study),
         rewritten_(study.is_plain()
                        ? RewrittenResults(study.golden->runs(), study.actual->runs(), study.pairs)
@@ -158,7 +157,6 @@ class Rounding : public RuleState {
   // By what modules made of which no operator is in both runs.
   void raise_noise_of_modules(const OperatorComparison& op);
 
-  const Rule& rule_;
   bool has_types_;  // one run computes in other types than the other one throughout
   Reasons reasons_;
   RewrittenResults rewritten_;
