@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import os
 import sys
 from typing import Any
 
 from opdump import npu_device
 from opdump.npu_device import _no_effect
-from opdump.npu_device._estimator import DumpConfig, NpuOptimizer, NPURunConfig
+from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NpuOptimizer, NPURunConfig
 from opdump.npu_device._no_effect import Settings, Wrapper, constant, same, scope
 
 # Names of TensorFlow that the original's modules hand on, and where they are.
@@ -308,5 +309,10 @@ __all__ = [  # noqa: F822  (some are made when they are asked for)
     "model_to_npu_estimator", "NPUEstimatorSpec", "DumpConfig", "NPURunConfig", "NPUEstimator",
     "NPUBroadcastGlobalVariablesCallback", "NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook",
     "NPUOutputTensorHook", "NpuEmptyHook", "npu_ops", "npu_rnn", "npu_scope", "util", "keras_to_npu", "npu_strategy",
-    "npu_unary_ops", "hccl_ops", "npu_config",
+    "npu_unary_ops", "hccl_ops", "npu_config", "InternalError", "FatalError",
 ]
+
+# A program of PyTorch that imports all names takes those that need no TensorFlow.
+if importlib.util.find_spec("tensorflow") is None:
+    _absent = {*_OF_TENSORFLOW, *_HOOKS, "NPUEstimator", "NPUBroadcastGlobalVariablesCallback", "NPUStrategy"}
+    __all__[:] = [name for name in __all__ if name not in _absent]
