@@ -309,7 +309,7 @@ __all__ = [  # noqa: F822  (some are made when they are asked for)
     "model_to_npu_estimator", "NPUEstimatorSpec", "DumpConfig", "NPURunConfig", "NPUEstimator",
     "NPUBroadcastGlobalVariablesCallback", "NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook",
     "NPUOutputTensorHook", "NpuEmptyHook", "npu_ops", "npu_rnn", "npu_scope", "util", "keras_to_npu", "npu_strategy",
-    "npu_unary_ops", "hccl_ops", "npu_config", "InternalError", "FatalError",
+    "npu_unary_ops", "hccl_ops", "npu_config", "InternalError", "FatalError", "NpuOptimizer",
 ]
 
 # A program of PyTorch that imports all names takes those that need no TensorFlow.
