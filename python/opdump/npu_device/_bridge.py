@@ -286,6 +286,8 @@ def __getattr__(name: str) -> Any:
         return _tensorflow().distribute.get_strategy().__class__
     if name in ("DynamicRNN", "DynamicGRUV2"):
         raise AttributeError(f"{name} computes on an NPU only: use tf.keras.layers", name=name)
+    if name in npu_device.__all__:  # of TensorFlow 2's adapter: a program may have both
+        return getattr(npu_device, name)
     raise AttributeError(f"module {__name__} has no attribute {name}", name=name)
 
 
