@@ -71,7 +71,8 @@ def test_the_log_has_who_made_each_input(run, models, limit):
                 maker, output = maker_of.get(value, (None, 0))
                 expected[str(index)] = maker and {"maker": maker} | ({"output": output} if output else {})
         assert lines[name] == expected
-    assert wiring.check(run.rank)["whole"] > 10
+    inner = sum(value in maker_of for node in graph.node for value in node.input)
+    assert wiring.check(run.rank)["whole"] == inner > 0
 
 
 def test_a_network_gives_the_values_of_torch(run, models, tmp_path):
