@@ -58,3 +58,15 @@ def test_an_overflow_comes_before_what_follows_from_it(answers):
     assert summary["first_bad"]["operator"] == first["operator"] == "Default/mm-op0"
     assert (first["cause"], first["confidence"]) == ("overflow", "certain")
     assert "65504" in first["why"]
+
+
+@pytest.mark.parametrize("program, named", [("numpy_escape.py", "uniform_"), ("half_loaded.py", "uniform_")])
+def test_what_may_be_read_counts(answers, program, named):
+    """Memory that was handed to NumPy, and a tensor that is replaced in part."""
+    (compared, summary), _ = answers(program)
+    assert compared == 1 and named in summary["first_bad"]["operator"]
+
+
+def test_an_initialisation_in_several_steps_is_no_difference(answers):
+    (compared, summary), _ = answers("in_place_init.py")
+    assert compared == 0, summary["text"]
