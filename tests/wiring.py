@@ -37,7 +37,8 @@ def check(rank):
     slots = collections.defaultdict(list)
     for path in rank.glob("*/*/*/*.npy"):
         if match := FILE.match(path.name):
-            files[int(path.parent.name), match["name"], match["slot"]] = path
+            place = int(path.parent.name), match["name"], match["slot"]
+            files[place] = None if place in files else path  # threads: a name that runs twice in a step names no maker
             slots[match["name"]].append((int(path.parent.name), match["slot"], path))
     counts = collections.Counter()
     for name, known in lines(rank).items():
