@@ -348,6 +348,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/judge/walk.cc
   compare/key_slots.cc
   compare/measure/measure.cc
+  compare/measure/not_finite.cc
   compare/measure/measure_integers.cc
   compare/measure/measure_pair.cc
   compare/measure/packed_result.cc
@@ -427,6 +428,7 @@ set(OPDUMP_TESTS_compare
   compare/measure/sharded/rank_averages_test.cc
   compare/measure/sharded/shard_layout_test.cc
   compare/measure/relation_test.cc
+  compare/measure/not_finite_test.cc
   compare/measure/statistics_test.cc
   compare/measure/tensor_layout_test.cc
   compare/pairs/across/pair_across_test.cc

@@ -321,8 +321,9 @@ void RecordingWriter::write_awake_status() {
   if (auto written = folder_.write(status_); !written) status_.warnings.push_back(written.error().message());
 }
 
-Result<> RecordingWriter::close(StepEnd end, std::span<const std::string> unmatched) {
-  const dump::RecordingStatus status = final_status(end);
+Result<> RecordingWriter::close(StepEnd end, std::int64_t reached_step,
+                                std::span<const std::string> unmatched) {
+  const dump::RecordingStatus status = final_status(end, reached_step);
   // CANN leaves nothing where no operator failed.
   const bool leaves_nothing = plan_.scheme == plan::SchemeKind::acl_tree &&
                               plan_.debug == plan::DebugMode::exception && status.call_count == 0 &&
@@ -346,9 +347,10 @@ Result<> RecordingWriter::close(StepEnd end, std::span<const std::string> unmatc
   return written;
 }
 
-dump::RecordingStatus RecordingWriter::final_status(StepEnd end) {
+dump::RecordingStatus RecordingWriter::final_status(StepEnd end, std::int64_t reached_step) {
   const std::lock_guard lock(status_mutex_);
   note_step_end(end);
+  status_.reached_step = reached_step;
   status_.ended_us = now_us();
   status_.state = status_.losses.empty() ? "complete" : "incomplete";
   count_into_status();

@@ -82,7 +82,7 @@ class RecordingWriter {
   }
   // After a flush: the final status, and a summary in the log with the sentences `unmatched` in it. Errors:
   // io.
-  Result<> close(StepEnd end, std::span<const std::string> unmatched);
+  Result<> close(StepEnd end, std::int64_t reached_step, std::span<const std::string> unmatched);
   const std::string& run_id() const { return run_id_; }
 
   // Lets go of what the parent holds, in a child made by fork().
@@ -102,7 +102,7 @@ class RecordingWriter {
   void note_step_end(StepEnd end);
   void count_into_status();
   void write_awake_status();
-  dump::RecordingStatus final_status(StepEnd end);
+  dump::RecordingStatus final_status(StepEnd end, std::int64_t reached_step);
 
   const plan::DumpPlan& plan_;
   const SessionOptions& options_;

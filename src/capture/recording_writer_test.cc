@@ -45,7 +45,7 @@ TEST_F(RecordingWriterTest, RowsAreWrittenInOrderAndCounted) {
   EXPECT_FALSE(a.is_written);
   ASSERT_TRUE(writer_->flush());
   EXPECT_TRUE(a.is_written && b.is_written);
-  ASSERT_TRUE(writer_->close(StepEnd::whole, {}));
+  ASSERT_TRUE(writer_->close(StepEnd::whole, 0, {}));
   EXPECT_THAT(read_runs(), ElementsAre("a out0", "b out0", "a out0"));
   EXPECT_EQ(status().state, "complete");
   EXPECT_EQ(status().operator_count, 2u);
@@ -64,7 +64,7 @@ TEST_F(RecordingWriterTest, AFailureStopsTheRecordingOnce) {
   const auto flushed = writer_->flush();
   ASSERT_FALSE(flushed);
   EXPECT_EQ(flushed.error().message(), "disk full");
-  ASSERT_TRUE(writer_->close(StepEnd::whole, {}));
+  ASSERT_TRUE(writer_->close(StepEnd::whole, 0, {}));
   EXPECT_EQ(status().state, "incomplete");
   ASSERT_EQ(status().losses.size(), 1u);
   EXPECT_EQ(status().losses[0].count, 3u);  // with the call that was waiting
@@ -77,7 +77,7 @@ TEST_F(RecordingWriterTest, EqualLossesAreCountedAndLoggedOnce) {
   writer_->report_unseen("a graph", "too many");
   writer_->report_unseen("a graph", "too many");
   EXPECT_THAT(log_, ElementsAre("a graph is not recorded: too many"));
-  ASSERT_TRUE(writer_->close(StepEnd::whole, {}));
+  ASSERT_TRUE(writer_->close(StepEnd::whole, 0, {}));
   ASSERT_EQ(status().losses.size(), 1u);
   EXPECT_EQ(status().losses[0].count, 2u);
 }
@@ -102,7 +102,7 @@ TEST_F(RecordingWriterTest, ATailIsNoStep) {
   push(a);
   ASSERT_TRUE(writer_->flush());
   const std::vector<std::string> sentences{"'x' matched nothing"};
-  ASSERT_TRUE(writer_->close(StepEnd::tail, sentences));
+  ASSERT_TRUE(writer_->close(StepEnd::tail, 0, sentences));
   EXPECT_EQ(status().last_step, 0);
   EXPECT_EQ(status().tail_step, 1);
   EXPECT_THAT(log_, ElementsAre(HasSubstr("step 0 to "), "'x' matched nothing"));

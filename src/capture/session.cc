@@ -261,8 +261,14 @@ Result<> Session::close() {
   if (graphs_ && !options_.reports_graph) graphs_->end_model();
   auto flushed = flush();
   state_.recording = false;
-  if (auto closed = writer_.close(step_end_, describe_unmatched()); !closed) return closed;
+  if (auto closed = writer_.close(step_end_, reached_step(), describe_unmatched()); !closed) return closed;
   return flushed;
+}
+
+// The last step of the program; what ran after it is none.
+std::int64_t Session::reached_step() const {
+  return std::max<std::int64_t>(steps_run_, 1) + state_.initial_step - 1 -
+         (step_end_ == StepEnd::tail ? 1 : 0);
 }
 
 // A plan that found less than its author expected.
@@ -277,7 +283,7 @@ std::vector<std::string> Session::describe_unmatched() {
   }
   if (operators_.lacks_flags()) return {"no operator was flagged: dump_mode 2 records what set_dump() names"};
   std::vector<std::string> sentences = operators_.describe_unmatched();
-  const std::int64_t ended = reached - (step_end_ == StepEnd::tail ? 1 : 0);
+  const std::int64_t ended = reached_step();
   const plan::StepSet missing = plan_.steps.after(static_cast<std::uint64_t>(ended));
   if (!missing.is_none())
     sentences.push_back(missing.describe() + " did not come: the program ended after step " +

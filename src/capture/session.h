@@ -141,6 +141,7 @@ class Session {
   void end_step();
   void check_room();
   void record_parameter(const Parameter& parameter, std::int64_t graph_id);
+  std::int64_t reached_step() const;
   std::vector<std::string> describe_unmatched();
 
   plan::DumpPlan plan_;  // without its rules for operators and models: operators_ has them

@@ -53,6 +53,8 @@ struct RecordingStatus {
   std::int64_t first_step = -1, last_step = -1;  // recorded; -1 for none
   // What ran after the last step lies where this step would: it is none. -1: nothing did.
   std::int64_t tail_step = -1;
+  // The last step that the program ran, recorded or not; -1: unknown.
+  std::int64_t reached_step = -1;
   std::int64_t cut_step = -1;  // in which the program was stopped, or -1
   bool reads_checked = false;  // a tensor that was changed in memory, unannounced, is recorded as it was read
   RunEnvironment environment;  // what may explain that another run computes other numbers

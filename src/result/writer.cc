@@ -14,7 +14,9 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "base/version.h"
+#include "compare/facts/unfinished.h"
 #include "compare/key_slots.h"
+#include "compare/measure/not_finite.h"
 #include "compare/measure/statistics.h"
 #include "compare/names.h"
 #include "math/metrics/error_details.h"
@@ -108,7 +110,9 @@ class ResultWriter::Rows {
   Result<> add_pictures(const math::ErrorDetails& details);
   void note_error(model::Side side, double scaled);
   Result<> keep_errors();
-  Result<> add_statistics(std::string_view side, const dump::Slot& slot, bool may_be_dead);
+  // Returns what of it is not finite, where that is known.
+  Result<std::optional<compare::NotFinite>> add_statistics(std::string_view side, const dump::Slot& slot,
+                                                           bool may_be_dead);
 
   WriterOptions options;
   std::filesystem::path partial;  // until it has its name
@@ -336,7 +340,9 @@ Result<> ResultWriter::Rows::add_pictures(const math::ErrorDetails& details) {
 }
 
 // Of the dump, else of the elements.
-Result<> ResultWriter::Rows::add_statistics(std::string_view side, const dump::Slot& slot, bool may_be_dead) {
+Result<std::optional<compare::NotFinite>> ResultWriter::Rows::add_statistics(std::string_view side,
+                                                                             const dump::Slot& slot,
+                                                                             bool may_be_dead) {
   const auto tensor = slot.file.empty() ? Result<dump::StoredTensor>(Error(Code::not_found, ""))
                                         : dump::StoredTensor::read(slot, dump::Alignment::any);
   compare::Columns columns = slot.statistics.columns();
@@ -344,7 +350,7 @@ Result<> ResultWriter::Rows::add_statistics(std::string_view side, const dump::S
     auto computed = compare::compute_columns(tensor->view(), slot.dtype, compare::all_columns());
     if (computed) columns = std::move(*computed);
   }
-  if (columns.empty()) return ok();
+  if (columns.empty()) return std::optional<compare::NotFinite>();
   const auto find = [&](std::string_view name) -> Value {
     for (const auto& [column, text] : columns) {
       if (column != name) continue;
@@ -368,11 +374,12 @@ Result<> ResultWriter::Rows::add_statistics(std::string_view side, const dump::S
   else if (const double size = std::max(std::abs(real_of(lowest)), std::abs(real_of(highest)));
            limit && std::isfinite(size))
     fullness = size / *limit;
-  return insert("statistics",
-                {slots, side, find("Count"), lowest, highest, find("Avg Value"), find("L2Norm Value"),
-                 find("NaN Count"), more != nullptr && less != nullptr ? Value(*more + *less) : Value(),
-                 find("Zero Count"), units ? Value(signed_of(units->units)) : Value(),
-                 units ? Value(signed_of(units->dead)) : Value(), fullness});
+  OPDUMP_CHECK_OK(insert(
+      "statistics", {slots, side, find("Count"), lowest, highest, find("Avg Value"), find("L2Norm Value"),
+                     find("NaN Count"), more != nullptr && less != nullptr ? Value(*more + *less) : Value(),
+                     find("Zero Count"), units ? Value(signed_of(units->units)) : Value(),
+                     units ? Value(signed_of(units->dead)) : Value(), fullness}));
+  return compare::count_not_finite(columns);
 }
 
 Result<ResultWriter> ResultWriter::begin(WriterOptions options) {
@@ -419,6 +426,7 @@ void ResultWriter::take(const OperatorComparison& op) {
 }
 
 Result<> ResultWriter::take_dump(const dump::DumpSet& dump) {
+  compare::NotFiniteSearch search;
   for (std::size_t i = 0; i < dump.runs().size(); ++i) {
     OperatorComparison op;
     op.golden = std::make_shared<const dump::OperatorRun>(dump.runs()[i]);
@@ -435,39 +443,41 @@ Result<> ResultWriter::take_dump(const dump::DumpSet& dump) {
     const bool is_forward_activation =
         model::has_trait(op.golden->type, model::Trait::activation) &&
         (op.golden->op == nullptr || op.golden->op->phase == model::Phase::forward);
+    search.begin(i, compare::asks_for_infinity(op.golden->form.get()));
     for (const dump::Slot& slot : op.golden->slots) {
       ++rows_->slots;
       const bool may_be_dead = is_forward_activation && slot.side == model::Side::output;
-      OPDUMP_CHECK_OK(rows_->add_statistics("golden", slot, may_be_dead));
+      OPDUMP_TRY(const auto found, rows_->add_statistics("golden", slot, may_be_dead));
+      search.take(slot.side, slot.index, found);
     }
+    search.end();
   }
-  return conclude_dump();
+  return conclude_dump(dump, search);
 }
 
-// Which operator made the first NaN or infinity: its outputs have one, its inputs none.
-Result<> ResultWriter::conclude_dump() {
-  OPDUMP_TRY(Statement find,
-             rows_->database.prepare("SELECT o.id, o.name, o.step, o.source_file, o.source_line, "
-                                     "max(s.side = 'output' AND t.nan_count > 0) AS is_nan FROM operators o "
-                                     "JOIN slots s ON s.operator = o.id JOIN statistics t ON t.slot = s.id "
-                                     "WHERE t.nan_count + t.inf_count > 0 GROUP BY o.id "
-                                     "HAVING min(s.side) = 'output' ORDER BY o.id LIMIT 1"));
-  OPDUMP_TRY(const bool found, find.next());
-  if (!found) {
-    OPDUMP_TRY(Statement any,
-               rows_->database.prepare("SELECT count(*) FROM statistics WHERE nan_count + inf_count > 0"));
-    OPDUMP_CHECK_OK(any.next());
-    return conclude("recorded", any.integer(0) == 0
-                                    ? "no NaN and no infinity in " +
-                                          counted(static_cast<std::uint64_t>(rows_->operators), "execution")
-                                    : "NaN or infinities come from outside of the recorded operators");
+// Which operator made the first NaN, or else the first infinity.
+Result<> ResultWriter::conclude_dump(const dump::DumpSet& dump, const compare::NotFiniteSearch& search) {
+  const bool has_nan = search.made_nan().has_value();
+  const auto& first = has_nan ? search.made_nan() : search.made_infinity();
+  if (!first) {
+    if (search.nan() || search.outer_infinity())
+      return conclude("recorded", "NaN or infinities come from outside of the recorded operators");
+    const std::string steps = compare::describe_unrecorded_steps(dump);
+    return conclude("recorded", std::string("no NaN and no infinity") +
+                                    (search.has_asked() ? " but those that arguments ask for," : "") +
+                                    " in " +
+                                    counted(static_cast<std::uint64_t>(rows_->operators), "execution") +
+                                    (steps.empty() ? "" : "; " + steps));
   }
-  const std::string source =
-      find.text(3).empty() ? "" : " at " + find.text(3) + ":" + std::to_string(find.integer(4));
-  OPDUMP_CHECK_OK(rows_->set("first_bad", find.integer(0)));
-  return conclude("recorded", std::string("first ") + (find.integer(5) != 0 ? "NaN" : "infinity") + ": " +
-                                  find.text(1) + " (step " + std::to_string(find.integer(2)) + ")" + source +
-                                  " — its inputs are finite, its output is not");
+  const dump::OperatorRun run = dump.runs()[first->run];
+  OPDUMP_TRY(const auto number, rows_->find(run));
+  if (number) OPDUMP_CHECK_OK(rows_->set("first_bad", *number));
+  const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
+  const std::string why = has_nan ? compare::explain_nan(run) : std::string();
+  return conclude("recorded", std::string("first ") + (has_nan ? "NaN" : "infinity") + ": " +
+                                  compare::operator_name(run) + " (step " + std::to_string(run.step) + ")" +
+                                  (source.empty() ? "" : " at " + source) + " — " +
+                                  compare::describe_making(*first) + (why.empty() ? "" : "; " + why));
 }
 
 Result<> ResultWriter::describe(const dump::DumpSet& dump, std::string_view side) {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "compare/compare.h"
+#include "compare/measure/not_finite.h"
 #include "dump/read/dump_set.h"
 #include "result/database.h"
 
@@ -59,7 +60,7 @@ class ResultWriter {
 
  private:
   class Rows;
-  Result<> conclude_dump();
+  Result<> conclude_dump(const dump::DumpSet& dump, const compare::NotFiniteSearch& search);
   explicit ResultWriter(std::unique_ptr<Rows> rows);
   std::unique_ptr<Rows> rows_;
 };

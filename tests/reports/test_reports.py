@@ -70,3 +70,29 @@ def test_what_may_be_read_counts(answers, program, named):
 def test_an_initialisation_in_several_steps_is_no_difference(answers):
     (compared, summary), _ = answers("in_place_init.py")
     assert compared == 0, summary["text"]
+
+
+def test_a_mask_is_no_first_infinity(tmp_path):
+    """The softmax of a row that the mask fills is the fault, not the mask."""
+    subprocess.run([OPDUMP, "run", "-o", "one", "--", sys.executable, PROGRAMS / "legitimate-inf.py"], cwd=tmp_path, check=True,
+                   capture_output=True)
+    found = subprocess.run([OPDUMP, "ls", "one", "--nan", "--json"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    (record,) = map(json.loads, found.stdout.splitlines())
+    assert record["record"] == "first_nan" and record["operator"] == "Default/_softmax-op0"
+    assert record["why"].startswith("1 of 2 rows along axis 1 of its input.0 is -inf in all elements")
+    report = subprocess.run([OPDUMP, "report", "one"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert report.stdout.startswith("first NaN: Default/_softmax-op0")
+
+
+def test_steps_that_were_not_recorded_are_told(tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text("import torch\nnet = torch.nn.Linear(2, 2)\noptimizer = torch.optim.SGD(net.parameters(), 0.1)\n"
+                       "for i in range(5):\n    (net(torch.ones(1, 2)).sum() * (float('nan') if i == 3 else 1)).backward()\n"
+                       "    optimizer.step()\n    optimizer.zero_grad()\n")
+    for options in [], ["--steps", "all"]:
+        folder = tmp_path / ("all" if options else "first")
+        subprocess.run([OPDUMP, "run", "-o", folder, *options, "--", sys.executable, program], check=True, capture_output=True)
+    first, whole = (subprocess.run([OPDUMP, "ls", tmp_path / name, "--nan"], check=True, capture_output=True, text=True).stdout
+                    for name in ("first", "all"))
+    assert "only step 0 is recorded, and the program ran to step 4: opdump run --steps all" in first
+    assert "first NaN" in whole and "step 3" in whole

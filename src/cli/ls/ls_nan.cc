@@ -1,147 +1,105 @@
 #include "cli/ls/ls_nan.h"
 
-#include <cstdlib>
-#include <optional>
 #include <string>
 
 #include "base/text/text.h"
 #include "cli/graph/graphs.h"
 #include "cli/slot_facts.h"
-#include "compare/measure/statistics.h"
-#include "compare/names.h"
+#include "compare/facts/unfinished.h"
+#include "compare/measure/not_finite.h"
 #include "format/graphs/graph_rows.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
 
-struct NotFinite {
-  std::uint64_t nan = 0, inf = 0;
+using compare::NotFinite;
+using compare::NotFiniteSearch;
+using NotFiniteTensor = NotFiniteSearch::NotFiniteTensor;
+
+struct Looked {
+  NotFiniteSearch search;
+  std::uint64_t known = 0, unknown = 0;  // tensors
+
+  bool has_any() const { return search.nan() || search.made_infinity() || search.outer_infinity(); }
 };
 
-// Of the recorded statistics if they count both, else of the elements; nothing if there are none.
-std::optional<NotFinite> count_not_finite(const dump::Slot& slot) {
-  constexpr std::string_view kNan = "NaN Count", kLess = "Negative Inf Count", kMore = "Positive Inf Count";
-  const auto add_up = [&](const compare::Columns& columns) -> std::optional<NotFinite> {
-    NotFinite found;
-    int known = 0;
-    for (const auto& [name, text] : columns) {
-      if (name != kNan && name != kLess && name != kMore) continue;
-      ++known;
-      (name == kNan ? found.nan : found.inf) += parse_uint64(text).value_or(0);
-    }
-    if (known == 3) return found;
-    return std::nullopt;
-  };
-  const compare::Columns recorded = slot.statistics.columns();
-  if (const auto counted = add_up(recorded)) return counted;
-  if (!slot.file.empty()) {
-    const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
-    if (!tensor) return std::nullopt;
-    const compare::Columns wanted{
-        {std::string(kNan), ""}, {std::string(kLess), ""}, {std::string(kMore), ""}};
-    const auto computed = compare::compute_columns(tensor->view(), slot.dtype, wanted);
-    return computed ? add_up(*computed) : std::nullopt;
+void look(const dump::DumpSet& dump, std::uint32_t run, Looked& looked) {
+  looked.search.begin(run, compare::asks_for_infinity(dump.runs().form_of(run).get()));
+  for (const dump::Slot& slot : dump.runs().slots(run)) {
+    const auto found = compare::count_not_finite(slot);
+    ++(found ? looked.known : looked.unknown);
+    looked.search.take(slot.side, slot.index, found);
   }
-  // Extremes are NaN if an element is, and infinite if one is.
-  std::optional<NotFinite> found;
-  for (const auto& [name, text] : recorded) {
-    if (name != "Max Value" && name != "Min Value") continue;
-    if (!found) found.emplace();
-    const std::string lower = to_lower(text);
-    found->nan += lower.find("nan") != std::string::npos;
-    found->inf += lower.find("inf") != std::string::npos;
-  }
-  return found;
+  looked.search.end();
 }
 
-// The first tensor of an execution that is not finite; inputs come first.
-struct NotFiniteSlot {
-  std::uint32_t run = 0;
-  dump::Slot slot;
-  NotFinite counts;
-};
+// Where the tensor of an input comes from, as the graph has it.
+std::string find_source(const Graphs& graphs, const dump::OperatorRun& run, const NotFiniteTensor& finding) {
+  if (finding.is_made_here()) return {};
+  const Graphs::NodeMatch match = graphs.find(run);
+  if (match.entry == nullptr) return {};
+  const auto* input = format::find_input(match.entry->graph.nodes[match.node], finding.index);
+  return input == nullptr ? std::string() : describe_source(*match.entry, input->source);
+}
 
-class Search {
- public:
-  explicit Search(const dump::DumpSet& dump) : dump_(dump) {}
-
-  void look(std::uint32_t run) {
-    std::optional<NotFiniteSlot> found_nan, found_inf;
-    for (const dump::Slot& slot : dump_.runs().slots(run)) {
-      const auto counts = count_not_finite(slot);
-      ++(counts ? looked_ : unknown_);
-      if (!counts) continue;
-      const auto is_better = [&](const std::optional<NotFiniteSlot>& found) {
-        return !found || (slot.side == model::Side::input && found->slot.side == model::Side::output);
-      };
-      if (counts->nan > 0 && is_better(found_nan)) found_nan = NotFiniteSlot{run, slot, *counts};
-      if (counts->inf > 0 && is_better(found_inf)) found_inf = NotFiniteSlot{run, slot, *counts};
-    }
-    if (!nan_) nan_ = found_nan;
-    if (!inf_) inf_ = found_inf;
-  }
-
-  const std::optional<NotFiniteSlot>& nan() const { return nan_; }
-  const std::optional<NotFiniteSlot>& inf() const { return inf_; }
-  std::uint64_t looked() const { return looked_; }
-  std::uint64_t unknown() const { return unknown_; }
-
- private:
-  const dump::DumpSet& dump_;
-  std::optional<NotFiniteSlot> nan_, inf_;
-  std::uint64_t looked_ = 0, unknown_ = 0;
-};
-
-void print_finding(const dump::DumpSet& dump, const Graphs& graphs, const NotFiniteSlot& finding, bool is_nan,
-                   bool json) {
-  const dump::OperatorRun run = dump.runs().without_slots(finding.run);
-  const bool is_made_here = finding.slot.side == model::Side::output;
-  std::string source;
-  if (!is_made_here)
-    if (const Graphs::NodeMatch match = graphs.find(run); match.entry != nullptr)
-      if (const auto* input = format::find_input(match.entry->graph.nodes[match.node], finding.slot.index))
-        source = describe_source(*match.entry, input->source);
+void print_finding(const dump::DumpSet& dump, const Graphs& graphs, const NotFiniteTensor& finding,
+                   bool is_nan, bool json) {
+  const dump::OperatorRun run = dump.runs()[finding.run];
+  const std::string slot = std::string(model::kSideNames[static_cast<std::size_t>(finding.side)]) + "." +
+                           std::to_string(finding.index);
+  const std::string source = find_source(graphs, run, finding);
+  const std::string why = is_nan && finding.is_made_here() ? compare::explain_nan(run) : std::string();
   if (json) {
     Json record = run_json(run);
     record["record"] = is_nan ? "first_nan" : "first_infinity";
-    record["slot"] = compare::slot_name(finding.slot);
-    record["nan_count"] = finding.counts.nan;
-    record["inf_count"] = finding.counts.inf;
-    record["made_here"] = is_made_here;
+    record["slot"] = slot;
+    record["nan_count"] = finding.found.is_counted ? Json(finding.found.nan) : Json();
+    record["inf_count"] = finding.found.is_counted ? Json(finding.found.inf) : Json();
+    record["made_here"] = finding.is_made_here();
     if (!source.empty()) record["from"] = source;
+    if (!why.empty()) record["why"] = why;
     return terminal::print_json(json_line(record));
   }
   std::string text = std::string(is_nan ? "first NaN: " : "first infinity: ") + heading(run) + "\n  rank " +
-                     std::to_string(run.rank) + ", step " + std::to_string(run.step) + ": " +
-                     compare::slot_name(finding.slot) + " has " + std::to_string(finding.counts.nan) +
-                     " NaN and " + std::to_string(finding.counts.inf) + " infinities; ";
-  if (is_made_here)
-    text += "its inputs are finite: it made them";
+                     std::to_string(run.rank) + ", step " + std::to_string(run.step) + ": " + slot + " has " +
+                     compare::describe(finding.found) + "; ";
+  if (finding.is_made_here())
+    text += compare::describe_making(finding);
   else
     text += source.empty() ? "no recorded operator made them" : "they come from " + source;
+  if (!why.empty()) text += "\n  " + why;
+  terminal::print(text + "\n");
+}
+
+void print_nothing(const dump::DumpSet& dump, const Looked& looked) {
+  std::string text = looked.has_any() ? "no NaN" : "no NaN and no infinity";
+  if (!looked.has_any() && looked.search.has_asked()) text += " but those that arguments ask for,";
+  text += " in " + counted(looked.known, "tensor");
+  if (looked.unknown > 0) text += "; of " + std::to_string(looked.unknown) + " nothing is known";
+  if (const std::string steps = compare::describe_unrecorded_steps(dump); !steps.empty())
+    text += "; " + steps;
   terminal::print(text + "\n");
 }
 
 }  // namespace
 
 Result<bool> print_first_nan(const dump::DumpSet& dump, const Chosen& chosen, bool json) {
-  Search search(dump);
+  Looked looked;
+  const NotFiniteSearch& search = looked.search;
   for (const std::uint32_t run : chosen) {
-    search.look(run);
+    look(dump, run, looked);
     if (search.nan()) break;
   }
   OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));
-  if (search.inf() && (!search.nan() || search.inf()->run != search.nan()->run))
-    print_finding(dump, graphs, *search.inf(), false, json);
+  // An infinity from outside, a mask say, matters only where nothing else is found.
+  const auto& infinity =
+      search.made_infinity() || search.nan() ? search.made_infinity() : search.outer_infinity();
+  if (infinity && (!search.nan() || infinity->run != search.nan()->run))
+    print_finding(dump, graphs, *infinity, false, json);
   if (search.nan()) print_finding(dump, graphs, *search.nan(), true, json);
-  if (!json && !search.nan() && search.looked() > 0)
-    terminal::print(
-        std::string(search.inf() ? "no NaN" : "no NaN and no infinity") + " in " +
-        counted(search.looked(), "tensor") +
-        (search.unknown() > 0 ? "; of " + std::to_string(search.unknown()) + " nothing is known" : "") +
-        "\n");
-  return search.looked() > 0;
+  if (!json && !search.nan() && looked.known > 0) print_nothing(dump, looked);
+  return looked.known > 0;
 }
 
 }  // namespace opdump::cli

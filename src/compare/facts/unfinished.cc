@@ -86,6 +86,19 @@ Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& act
   return unfinished;
 }
 
+std::string describe_unrecorded_steps(const dump::DumpSet& dump) {
+  for (const auto& [rank, status] : dump.statuses()) {
+    const std::int64_t first = status.first_step, last = status.last_step, reached = status.reached_step;
+    if (first < 0 || reached <= last) continue;
+    const std::string recorded =
+        first == last ? "only step " + std::to_string(first) + " is"
+                      : "only steps " + std::to_string(first) + " to " + std::to_string(last) + " are";
+    return recorded + " recorded, and the program ran to step " + std::to_string(reached) +
+           ": opdump run --steps all records every one";
+  }
+  return {};
+}
+
 Tails find_tails(const dump::DumpSet& dump) {
   Tails tails;
   for (const auto& [rank, status] : dump.statuses()) tails.emplace(rank, status.tail_step);

@@ -85,10 +85,22 @@ class Comparer {
     questions_.append_notes_to(comparison_.notes);
     walk_.remark();
     std::move(walk_).conclude(comparison_);
+    note_unrecorded_steps();
     return std::move(comparison_);
   }
 
  private:
+  // "No difference" is said of what was recorded.
+  void note_unrecorded_steps() {
+    if (comparison_.outcome != Answer::same) return;
+    for (const dump::DumpSet* const dump : {&golden_, &actual_}) {
+      std::string note = describe_unrecorded_steps(*dump);
+      if (note.empty()) continue;
+      comparison_.notes.push_back({{}, std::move(note)});
+      return;
+    }
+  }
+
   // Of pairs.
   struct Batch {
     std::size_t first = 0, last = 0;

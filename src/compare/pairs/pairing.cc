@@ -33,8 +33,8 @@ void join_loose(const Runs& golden, const Runs& actual, FramePairing& pairing,
 }
 
 // What ran after the last step is compared as far as both runs go: an evaluation, or saving, of which one has
-// more, is an open question. Removes what is beyond that from the pairs behind the first `begin`. A log begins
-// and ends where its block does, so what only one side has behind the steps says nothing there.
+// more, is an open question. Removes what is beyond that from the pairs behind the first `begin`. A log
+// begins and ends where its block does, so what only one side has behind the steps says nothing there.
 void leave_end_open(std::int64_t rank, std::size_t begin, bool has_log, Pairing& pairing) {
   const auto is_whole = [](const OperatorPair& pair) { return pair.is_whole(); };
   const auto last = std::find_if(pairing.pairs.rbegin(),

@@ -1,0 +1,159 @@
+#include "compare/measure/not_finite.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text/text.h"
+#include "dump/read/dump_set.h"
+#include "math/convert.h"
+
+namespace opdump::compare {
+namespace {
+
+// Extremes are NaN if an element is, and infinite if one is; NaN hides the infinities.
+std::optional<NotFinite> guess_by_extremes(const Columns& columns) {
+  std::optional<NotFinite> found;
+  for (const auto& [name, text] : columns) {
+    if (name != "Max Value" && name != "Min Value") continue;
+    if (!found) found = NotFinite{.is_counted = false};
+    const std::string lower = to_lower(text);
+    found->nan |= lower.find("nan") != std::string::npos;
+    found->inf |= lower.find("inf") != std::string::npos;
+  }
+  return found;
+}
+
+// The axis that a softmax is taken along; nothing if the log does not say.
+std::optional<std::int64_t> axis_of(const dump::OperatorRun& run, std::size_t rank) {
+  if (run.form == nullptr) return std::nullopt;
+  const auto arguments = nlohmann::json::parse(run.form->arguments, nullptr, false);
+  if (!arguments.is_object()) return std::nullopt;
+  for (const char* const name : {"dim", "axis"}) {
+    const auto found = arguments.find(name);
+    if (found == arguments.end() || !found->is_number_integer()) continue;
+    const auto axis = found->get<std::int64_t>(), size = static_cast<std::int64_t>(rank);
+    if (axis >= -size && axis < size) return axis < 0 ? axis + size : axis;
+  }
+  return std::nullopt;
+}
+
+// How many of the rows along an axis of row-major elements are negative infinity throughout, and of how many.
+std::pair<std::int64_t, std::int64_t> count_masked_rows(const model::TensorView& view, std::int64_t axis) {
+  const auto dims = view.shape.dims();
+  std::int64_t inner = 1, outer = 1, masked = 0;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (std::cmp_less(i, axis)) outer *= dims[i];
+    if (std::cmp_greater(i, axis)) inner *= dims[i];
+  }
+  const std::int64_t length = dims[static_cast<std::size_t>(axis)];
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < inner; ++i) {
+      bool is_masked = length > 0;
+      for (std::int64_t k = 0; k < length && is_masked; ++k)
+        is_masked = math::element_as_double(view.dtype, view.data, (o * length + k) * inner + i) == -INFINITY;
+      masked += is_masked;
+    }
+  return {masked, outer * inner};
+}
+
+}  // namespace
+
+NotFinite& NotFinite::operator+=(const NotFinite& other) {
+  nan += other.nan;
+  inf += other.inf;
+  is_counted &= other.is_counted;
+  return *this;
+}
+
+std::optional<NotFinite> count_not_finite(const Columns& columns) {
+  NotFinite found;
+  int known = 0;
+  for (const auto& [name, text] : columns) {
+    const bool is_nan = name == "NaN Count";
+    if (!is_nan && name != "Negative Inf Count" && name != "Positive Inf Count") continue;
+    ++known;
+    (is_nan ? found.nan : found.inf) += parse_uint64(text).value_or(0);
+  }
+  return known == 3 ? found : guess_by_extremes(columns);
+}
+
+std::optional<NotFinite> count_not_finite(const dump::Slot& slot) {
+  const auto recorded = count_not_finite(slot.statistics.columns());
+  if ((recorded && recorded->is_counted) || slot.file.empty()) return recorded;
+  const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
+  if (!tensor) return recorded;
+  const Columns wanted{{"NaN Count", ""}, {"Negative Inf Count", ""}, {"Positive Inf Count", ""}};
+  const auto computed = compute_columns(tensor->view(), slot.dtype, wanted);
+  return computed ? count_not_finite(*computed) : recorded;
+}
+
+bool asks_for_infinity(const dump::CallForm* form) {
+  return form != nullptr && form->arguments.find("inf\"") != std::string::npos;
+}
+
+std::string describe(const NotFinite& found) {
+  if (found.is_counted)
+    return std::to_string(found.nan) + " NaN and " + std::to_string(found.inf) + " infinities";
+  return found.nan > 0 && found.inf > 0 ? "NaN and infinities" : found.nan > 0 ? "NaN" : "infinities";
+}
+
+void NotFiniteSearch::begin(std::uint64_t run, bool may_ask) {
+  run_ = run;
+  may_ask_ = may_ask;
+  read_ = {};
+  nan_here_.reset();
+  made_here_.reset();
+}
+
+void NotFiniteSearch::take(model::Side side, std::uint32_t index, const std::optional<NotFinite>& found) {
+  if (!found) return;
+  const NotFiniteTensor here{run_, side, index, *found, {}};
+  if (side == model::Side::input) {
+    read_ += *found;
+    if (found->inf > 0 && !has_infinite_output_ && !outer_) outer_ = here;
+  }
+  if (found->nan > 0 && (!nan_here_ || (side == model::Side::input && nan_here_->is_made_here())))
+    nan_here_ = here;
+  if (side == model::Side::output && found->inf > 0 && !made_here_) made_here_ = here;
+}
+
+void NotFiniteSearch::end() {
+  if (nan_here_) nan_here_->read = read_;
+  if (!nan_) nan_ = nan_here_;
+  if (!made_nan_ && nan_here_ && nan_here_->is_made_here()) made_nan_ = nan_here_;
+  if (!made_here_) return;
+  has_infinite_output_ = true;
+  made_here_->read = read_;
+  has_asked_ |= may_ask_;
+  const bool is_made = read_.inf == 0 && read_.nan == 0 && !may_ask_;
+  if (is_made && !made_) made_ = made_here_;
+}
+
+std::string describe_making(const NotFiniteSearch::NotFiniteTensor& finding) {
+  if (finding.read.nan > 0) return "its inputs have NaN, too";
+  if (finding.read.inf == 0) return "its inputs are finite: it made them";
+  const std::string count =
+      finding.read.is_counted
+          ? std::to_string(finding.read.inf) + (finding.read.inf == 1 ? " infinity" : " infinities")
+          : "infinities";
+  return "its inputs have " + count + " and no NaN: it made them";
+}
+
+std::string explain_nan(const dump::OperatorRun& run) {
+  if (!to_lower(run.type).ends_with("softmax")) return {};
+  for (const dump::Slot& slot : run.slots) {
+    if (slot.side != model::Side::input || slot.file.empty()) continue;
+    auto tensor = dump::StoredTensor::read(slot);
+    if (!tensor || !tensor->straighten() || !model::is_floating(tensor->view().dtype)) return {};
+    const auto axis = axis_of(run, tensor->view().shape.dims().size());
+    if (!axis || tensor->view().strides != model::row_major_strides(tensor->view().shape)) return {};
+    const auto [masked, rows] = count_masked_rows(tensor->view(), *axis);
+    if (masked == 0) return {};
+    return std::to_string(masked) + " of " + counted(static_cast<std::uint64_t>(rows), "row") +
+           " along axis " + std::to_string(*axis) + " of its input." + std::to_string(slot.index) +
+           (masked == 1 ? " is" : " are") + " -inf in all elements, and a softmax of that is 0/0";
+  }
+  return {};
+}
+
+}  // namespace opdump::compare

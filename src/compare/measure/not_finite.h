@@ -1,0 +1,78 @@
+// Which operator made the first NaN of a run, and the first infinity that nobody asked for.
+//
+//   masked_fill(x, mask, -inf)    asks for its infinities
+//   exp(100) in float32           makes one: the first infinity
+//   softmax of a row of -inf      makes the first NaN, although its inputs are not finite
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "compare/measure/statistics.h"
+#include "dump/read/operator_run.h"
+
+namespace opdump::compare {
+
+struct NotFinite {
+  std::uint64_t nan = 0, inf = 0;
+  bool is_counted = true;  // false: what is known is that there are any, or none
+
+  NotFinite& operator+=(const NotFinite& other);
+};
+
+// Of recorded or computed statistics; nothing if they do not say.
+std::optional<NotFinite> count_not_finite(const Columns& columns);
+// Of its statistics if they count both, else of its elements.
+std::optional<NotFinite> count_not_finite(const dump::Slot& slot);
+
+// Whether an argument of the call is an infinity, as of masked_fill(x, mask, -inf). Null: nobody knows.
+bool asks_for_infinity(const dump::CallForm* form);
+
+// "3 NaN and 2 infinities"; "NaN and infinities" if they are not counted.
+std::string describe(const NotFinite& found);
+
+// Takes the executions of a run in their order, slot by slot, the inputs of each first.
+class NotFiniteSearch {
+ public:
+  struct NotFiniteTensor {
+    std::uint64_t run = 0;
+    model::Side side = model::Side::output;
+    std::uint32_t index = 0;
+    NotFinite found, read;  // in the slot; in all inputs of the execution
+
+    bool is_made_here() const { return side == model::Side::output; }
+  };
+
+  // `may_ask`: asks_for_infinity() of the execution.
+  void begin(std::uint64_t run, bool may_ask);
+  void take(model::Side side, std::uint32_t index, const std::optional<NotFinite>& found);
+  void end();
+
+  // The first execution that reads or makes a NaN; of its slots the first, and an input rather than an
+  // output.
+  const std::optional<NotFiniteTensor>& nan() const { return nan_; }
+  // The first execution that makes a NaN and reads none.
+  const std::optional<NotFiniteTensor>& made_nan() const { return made_nan_; }
+  // The first output with an infinity that its execution neither read nor was asked for.
+  const std::optional<NotFiniteTensor>& made_infinity() const { return made_; }
+  // The first infinity that no execution before made.
+  const std::optional<NotFiniteTensor>& outer_infinity() const { return outer_; }
+  bool has_asked() const { return has_asked_; }
+
+ private:
+  std::optional<NotFiniteTensor> nan_, made_nan_, made_, outer_;
+  std::optional<NotFiniteTensor> nan_here_, made_here_;  // in the execution in hand
+  std::uint64_t run_ = 0;
+  NotFinite read_ = {};
+  bool may_ask_ = false, has_asked_ = false, has_infinite_output_ = false;
+};
+
+// What an execution read that made a NaN or infinity: "its inputs are finite: it made them".
+std::string describe_making(const NotFiniteSearch::NotFiniteTensor& finding);
+
+// Why an execution makes NaN of what it reads, if that is plain to see: "1 of 2 rows along axis 1 of its
+// input.0 is -inf in all elements, whose softmax is 0/0". Else empty. Reads tensors.
+std::string explain_nan(const dump::OperatorRun& run);
+
+}  // namespace opdump::compare
