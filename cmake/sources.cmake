@@ -368,6 +368,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/frame/alignment.cc
   compare/pairs/frame/frame.cc
   compare/pairs/frame/frame_pairing.cc
+  compare/pairs/frame/moved_modules.cc
   compare/pairs/frame/scope.cc
   compare/pairs/make_operator.cc
   compare/pairs/pair_slots.cc
@@ -401,6 +402,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/gains/usual_gains.cc
   compare/rules/leave_out/never_read.cc
   compare/rules/leave_out/tensors.cc
+  compare/rules/forward_cover.cc
   compare/rules/ledger.cc
   compare/rules/rounding/choice.cc
   compare/rules/rounding/conditioning.cc
@@ -433,6 +435,7 @@ set(OPDUMP_TESTS_compare
   compare/measure/tensor_layout_test.cc
   compare/pairs/across/pair_across_test.cc
   compare/pairs/frame/alignment_test.cc
+  compare/pairs/frame/moved_modules_test.cc
   compare/pairs/frame/scope_test.cc
   compare/pairs/pair_slots_test.cc
   compare/pairs/pairing_test.cc

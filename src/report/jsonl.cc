@@ -100,6 +100,7 @@ std::string summary_json_line(const compare::Comparison& comparison, std::string
   record["compared_tensors"] = c.compared_slots;
   record["skipped_tensors"] = c.skipped_slots;
   record["compared_bytes"] = c.compared_bytes;
+  record["forward_share"] = c.forward_share;
   Json verdicts = Json::object();
   for (std::size_t i = 0; i < comparison.verdicts.size(); ++i)
     verdicts[std::string(compare::kVerdictNames[i])] = comparison.verdicts[i];

@@ -96,3 +96,33 @@ def test_steps_that_were_not_recorded_are_told(tmp_path):
                     for name in ("first", "all"))
     assert "only step 0 is recorded, and the program ran to step 4: opdump run --steps all" in first
     assert "first NaN" in whole and "step 3" in whole
+
+
+def test_a_wrapped_model_is_paired_and_its_fault_named(answers):
+    (compared, summary), (blamed, blame) = answers("wrapped-module.py")
+    assert (compared, blamed) == (1, 1)
+    assert "the root of golden is `module` of actual: 3 modules are paired so" in summary["notes"]
+    first = blame["findings"][0]
+    assert summary["first_bad"]["operator"] == first["operator"] == "Default/1-LeakyReLU/leaky_relu-op0"
+    assert "negative_slope is 0.1 in golden and 0.2 in actual" in first["why"]
+
+
+@pytest.mark.parametrize("program, named", [("averaged_model.py", "Default/1-BatchNorm2d/native_batch_norm-op0"),
+                                            ("wrapped_inside.py", "Default/backbone-Backbone/mul-op0"),
+                                            ("data_parallel.py", "Default/norm-LayerNorm/native_layer_norm-op0")])
+def test_wrappers_are_no_difference(program, named, tmp_path):
+    """`wrap` wraps the model, or a part of it; `bug` puts a fault into it as well."""
+    if program == "data_parallel.py" and not torch_is_distributed():
+        pytest.skip("this torch has no torch.distributed")
+    for name, arguments in ("golden", []), ("wrapped", ["wrap"]), ("faulty", ["wrap", "bug"]):
+        subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, PROGRAMS / program, *arguments], cwd=tmp_path,
+                       check=True, capture_output=True)
+    same, faulty = (subprocess.run([OPDUMP, "compare", "golden", other, "--json"], cwd=tmp_path, capture_output=True, text=True)
+                    for other in ("wrapped", "faulty"))
+    assert same.returncode == 0, same.stdout.splitlines()[-1]
+    assert json.loads(same.stdout.splitlines()[-1])["forward_share"] > 0.9
+    assert faulty.returncode == 1 and json.loads(faulty.stdout.splitlines()[-1])["first_bad"]["operator"] == named
+
+
+def torch_is_distributed():
+    return subprocess.run([sys.executable, "-c", "import torch.distributed as d; raise SystemExit(not d.is_available())"]).returncode == 0

@@ -75,20 +75,23 @@ class AbsentModules {
   AbsentModules(const Runs& runs, const Runs& others) : runs_(&runs), others_(&others) {}
 
   void add(std::uint32_t index) { indices_.push_back(index); }
+  // An operator whose partner is in a module of another name.
+  void add_moved(std::uint32_t index) { moved_.push_back(index); }
   // Operators of `runs` without a partner.
   const std::vector<std::uint32_t>& unpaired() const { return indices_; }
 
   void append_to(std::vector<std::string>& notes, std::string_view side) const {
     if (indices_.empty() || !others_->have_operators() || !runs_->have_operators()) return;
     std::set<std::string, std::less<>> present;
-    for (std::size_t i = 0; i < others_->size(); ++i) {
-      const auto run = others_->without_slots(i);
-      if (run.op == nullptr || present.contains(module_of(run.op->name))) continue;
+    const auto note_present = [&](const dump::OperatorRun& run) {
+      if (run.op == nullptr || present.contains(module_of(run.op->name))) return;
       for_each_module(module_of(run.op->name), [&](std::string_view module) {
         present.emplace(module);
         return false;
       });
-    }
+    };
+    for (std::size_t i = 0; i < others_->size(); ++i) note_present(others_->without_slots(i));
+    for (const std::uint32_t index : moved_) note_present(runs_->without_slots(index));
     std::map<std::string, std::uint64_t, std::less<>> absent;  // with how many operators
     for (const std::uint32_t index : indices_) {
       const auto run = runs_->without_slots(index);
@@ -114,6 +117,7 @@ class AbsentModules {
  private:
   const Runs *runs_, *others_;
   std::vector<std::uint32_t> indices_;  // without a partner
+  std::vector<std::uint32_t> moved_;
 };
 
 // What `runs`, one side with `unpaired` operators, lacks of the other one.
@@ -141,6 +145,10 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
     const bool is_golden = pair.golden != OperatorPair::kNone, is_actual = pair.actual != OperatorPair::kNone;
     if (is_golden && is_actual) {
       ++(pair.paired_by == PairedBy::name || pair.paired_by == PairedBy::alignment ? named : unnamed);
+      if (pair.paired_by == PairedBy::path) {
+        of_golden.add_moved(pair.golden);
+        of_actual.add_moved(pair.actual);
+      }
       if (has_state) {
         const std::string differs =
             find_state_difference(golden.form_of(pair.golden).get(), actual.form_of(pair.actual).get())

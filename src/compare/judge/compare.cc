@@ -46,6 +46,9 @@ bool is_judged_by_gains(const dump::DumpSet& golden, const dump::DumpSet& actual
   return !options.rtol && !options.atol && is_plain && !have_input_tensors(golden.runs(), actual.runs());
 }
 
+// The share of the forward pass that "no difference" must rest on.
+constexpr double kLeastCover = 0.9;
+
 // Compares the operators of a pairing in their order.
 class Comparer {
  public:
@@ -85,11 +88,22 @@ class Comparer {
     questions_.append_notes_to(comparison_.notes);
     walk_.remark();
     std::move(walk_).conclude(comparison_);
+    if (!study_.relation.is_across && study_.relation.sharded == nullptr) doubt_small_cover();
     note_unrecorded_steps();
     return std::move(comparison_);
   }
 
  private:
+  // Equal losses of networks that have nothing in common prove little.
+  void doubt_small_cover() {
+    const double share = comparison_.coverage.forward_share;
+    if (comparison_.outcome != Answer::same || share >= kLeastCover) return;
+    comparison_.outcome = Answer::incomplete;
+    comparison_.incomplete.push_back(
+        "only " + std::to_string(static_cast<int>(100 * share)) +
+        " % of the forward operators are in modules of which the other run has a counterpart");
+  }
+
   // "No difference" is said of what was recorded.
   void note_unrecorded_steps() {
     if (comparison_.outcome != Answer::same) return;

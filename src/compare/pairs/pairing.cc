@@ -57,6 +57,8 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
   const bool has_log = !golden.have_full_scopes() || !actual.have_full_scopes();
+  const MovedModules moved = MovedModules::find(golden, actual);
+  std::ranges::move(moved.notes(), std::back_inserter(pairing.notes));
   bool by_path = false;
   bool has_fused = false;
   std::uint32_t aligned = 0, unlogged = 0;
@@ -75,6 +77,8 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     const std::uint32_t golden_size = of_golden.size(), actual_size = of_actual.size();
     const Runs::Section& section = golden_size > 0 ? golden.section_of(g - 1) : actual.section_of(a - 1);
     const bool is_after_steps = is_tail(section, golden_size > 0 ? tails.golden : tails.actual);
+    of_golden.rename(moved, MovedModules::RunSide::golden);
+    of_actual.rename(moved, MovedModules::RunSide::actual);
     FramePairing frame(std::move(of_golden), std::move(of_actual), rule);
     if (golden_size > 0 && actual_size > 0 && has_log && !frame.has_equal_names()) {
       by_path = true;

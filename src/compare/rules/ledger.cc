@@ -178,6 +178,9 @@ void Ledger::count(const OperatorComparison& op) {
   if (op.golden != nullptr) ++coverage.golden_operators;
   if (op.actual != nullptr) ++coverage.actual_operators;
   if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
+  const bool need_not_be = !op.left_out.empty() && op.rule != settled_by_;
+  const bool is_single = op.golden == nullptr || op.actual == nullptr;
+  if (!is_single || !(need_not_be || op.is_alone || op.may_be_unseen)) cover_.add(op);
   ++counts_.verdicts[static_cast<std::size_t>(op.verdict)];
   measured_difference_ |= is_difference(op.verdict);
   open_question_ |= op.verdict == Verdict::unreadable;
@@ -201,6 +204,7 @@ void Ledger::conclude(Comparison& comparison) && {
   comparison.has_ranks = counts_.has_ranks;
   comparison.verdicts = counts_.verdicts;
   comparison.coverage = counts_.coverage;
+  comparison.coverage.forward_share = cover_.share();
   std::ranges::move(notes_, std::back_inserter(comparison.notes));
   if (const Accusation* first = first_bad(); first != nullptr) {
     comparison.first_bad = first->op;

@@ -14,6 +14,7 @@
 
 #include "compare/comparison.h"
 #include "compare/facts/unfinished.h"
+#include "compare/rules/forward_cover.h"
 
 namespace opdump::compare {
 
@@ -104,6 +105,7 @@ class Ledger {
   Unfinished unfinished_;
   bool by_gains_ = false;
   Comparison counts_;
+  ForwardCover cover_;
   bool measured_difference_ = false, open_question_ = false;
   std::optional<std::uint32_t> rank_;      // of the first
   std::optional<std::uint32_t> fed_rank_;  // the last one that got a difference from another rank

@@ -1,8 +1,13 @@
 #include "compare/pairs/frame/frame.h"
 
 #include <cstddef>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
+
+#include "compare/pairs/frame/scope.h"
 
 namespace opdump::compare {
 
@@ -50,6 +55,43 @@ bool have_graphs_in_common_steps(const Runs& runs) {
 }
 
 }  // namespace
+
+dump::OperatorRun FrameRuns::run_of(std::uint32_t i) const {
+  dump::OperatorRun run = runs->without_slots(first + i);
+  if (!is_moved(i)) return run;
+  auto op = std::make_shared<dump::LoggedOperator>(*run.op);
+  op->name = names[i];
+  run.op = std::move(op);
+  run.name = model::sanitise_name(names[i]);
+  return run;
+}
+
+// Where operators of several modules get one scope, they are numbered again, in order of execution.
+void FrameRuns::rename(const MovedModules& moved, MovedModules::RunSide side) {
+  if (moved.empty()) return;
+  struct Scope {
+    bool has_moved = false, has_stayed = false;
+    std::uint64_t next = 0;
+  };
+  std::map<std::string, Scope, std::less<>> scopes;  // with the type
+  std::vector<std::string> now(size());
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    const dump::OperatorRun run = runs->without_slots(first + i);
+    if (run.op == nullptr || run.op->phase == model::Phase::optimizer) continue;
+    auto name = moved.rename(run.op->name, side);
+    Scope& scope = scopes[std::string(without_number(name ? *name : run.op->name, run.type))];
+    (name ? scope.has_moved : scope.has_stayed) = true;
+    now[i] = name ? std::move(*name) : run.op->name;
+  }
+  names.assign(size(), {});
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (now[i].empty()) continue;
+    const std::string scope(without_number(now[i], runs->without_slots(first + i).type));
+    Scope& here = scopes[scope];
+    if (!here.has_moved) continue;
+    names[i] = here.has_stayed ? scope + "-op" + std::to_string(here.next++) : std::move(now[i]);
+  }
+}
 
 FrameRule make_rule(const Runs& golden, const Runs& actual, const TailsOfBoth& tails,
                     std::vector<std::string>& notes) {

@@ -8,6 +8,7 @@
 
 #include "compare/facts/unfinished.h"
 #include "compare/operator_pair.h"
+#include "compare/pairs/frame/moved_modules.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
@@ -44,9 +45,15 @@ struct FrameRuns {
   std::vector<std::uint32_t> partners{};  // of each: from the first of the other part, or OperatorPair::kNone
   std::vector<PairedBy> methods{};        // of each; of golden only
   std::vector<Fusion> fusions{};          // of each; empty: none
+  std::vector<std::string> names{};       // of each, if its module moved; empty: none did
 
   std::uint32_t size() const { return last - first; }
   const dump::Runs::Section& section_of(std::uint32_t i) const { return runs->section_of(first + i); }
+  // Without its slots, under the name that pairs it.
+  dump::OperatorRun run_of(std::uint32_t i) const;
+  // Whether it is called otherwise because its module moved.
+  bool is_moved(std::uint32_t i) const { return !names.empty() && !names[i].empty(); }
+  void rename(const MovedModules& moved, MovedModules::RunSide side);
 };
 
 // The executions of the frame that the one at `first` belongs to.

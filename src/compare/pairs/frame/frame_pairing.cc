@@ -43,11 +43,11 @@ std::string_view usual_type(std::string_view type) {
 }
 
 // What two operators of different names must have in common to be taken for the same one.
-std::string signature(const Runs& runs, std::size_t index) {
-  const OperatorRun run = runs.without_slots(index);
+std::string signature(const FrameRuns& part, std::uint32_t i) {
+  const OperatorRun run = part.run_of(i);
   std::string text = scope_of(run) + '\n';
   text.append(usual_type(run.type)) += '\n';
-  for (const Slot& slot : runs.slots(index))
+  for (const Slot& slot : part.runs->slots(part.first + i))
     group::note_seen(
         text, (slot.side == model::Side::input ? "i" : "o") + std::to_string(slot.index) + shape_text(slot));
   return text;
@@ -89,7 +89,7 @@ bool have_other_shapes(const Shapes& golden, const Shapes& actual, bool are_of_o
 }
 
 bool states_originals(const FrameRuns& part, std::uint32_t i) {
-  return part.runs->without_slots(part.first + i).originals() != nullptr;
+  return part.run_of(i).originals() != nullptr;
 }
 
 bool has_open(const FrameRuns& part) {
@@ -117,14 +117,13 @@ bool note_fusions_in(FrameRuns& made, FrameRuns& whole) {
   for (FrameRuns* part : {&made, &whole}) part->fusions.resize(part->size(), Fusion::none);
   RunKeys originals, open;
   for (std::uint32_t i = 0; i < made.size(); ++i) {
-    const OperatorRun run = made.runs->without_slots(made.first + i);
+    const OperatorRun run = made.run_of(i);
     if (run.originals() == nullptr) continue;
     if (run.originals()->empty() && made.partners[i] == kNone) made.fusions[i] = Fusion::added;
     for (const std::string& name : *run.originals()) originals.add(i, 0, dump::plain_name(name));
   }
   for (std::uint32_t i = 0; i < whole.size(); ++i)
-    if (whole.partners[i] == kNone)
-      open.add(i, 0, dump::plain_name(whole.runs->without_slots(whole.first + i).name));
+    if (whole.partners[i] == kNone) open.add(i, 0, dump::plain_name(whole.run_of(i).name));
   RunKeys::match(originals, open, [&](std::uint32_t fused, std::uint32_t part) {
     made.fusions[fused] = Fusion::fused;
     whole.fusions[part] = Fusion::part;
@@ -135,7 +134,7 @@ bool note_fusions_in(FrameRuns& made, FrameRuns& whole) {
 
 // Whether a run has a constant of ONNX, which engines fold, is seen in what reads it.
 Fusion fusion_of(const FrameRuns& part, std::uint32_t i) {
-  const bool is_constant = i != kNone && part.runs->without_slots(part.first + i).type == "Constant";
+  const bool is_constant = i != kNone && part.run_of(i).type == "Constant";
   return is_constant ? Fusion::makes : i == kNone || part.fusions.empty() ? Fusion::none : part.fusions[i];
 }
 
@@ -150,9 +149,7 @@ FramePairing::FramePairing(FrameRuns golden, FrameRuns actual, const FrameRule& 
 bool FramePairing::has_equal_names() const {
   if (golden_.size() != actual_.size()) return false;
   for (std::uint32_t i = 0; i < golden_.size(); ++i)
-    if (golden_.runs->without_slots(golden_.first + i).name !=
-        actual_.runs->without_slots(actual_.first + i).name)
-      return false;
+    if (golden_.run_of(i).name != actual_.run_of(i).name) return false;
   return true;
 }
 
@@ -174,7 +171,7 @@ std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bo
   std::vector<std::string> kinds[2];
   for (const FrameRuns* part : {&golden_, &actual_})
     for (std::uint32_t i = 0; i < part->size(); ++i) {
-      const OperatorRun run = part->runs->without_slots(part->first + i);
+      const OperatorRun run = part->run_of(i);
       const std::optional<std::string> kind = kind_of(run);
       kinds[part == &actual_].push_back(kind.value_or(run.name));
       if (!kind || part->partners[i] != kNone) continue;
@@ -182,7 +179,7 @@ std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bo
       (part == &golden_ ? group.first : group.second).push_back(i);
     }
   const auto place_of = [&](const FrameRuns& part, const std::vector<std::string>& around, std::uint32_t i) {
-    const OperatorRun run = part.runs->without_slots(part.first + i);
+    const OperatorRun run = part.run_of(i);
     Surroundings place;
     place.name = run.name;
     place.before = neighbour_with_data(*part.runs, part.first, around, i, -1);
@@ -225,7 +222,7 @@ std::uint32_t FramePairing::join_sequences() {
 void FramePairing::join_names() {
   const bool are_equal = has_equal_names();
   const auto name = [&](const FrameRuns& part, std::uint32_t i) {
-    const OperatorRun run = part.runs->without_slots(part.first + i);
+    const OperatorRun run = part.run_of(i);
     return are_equal || !is_put_in_for_layout(run) ? name_of(run) : std::string();
   };
   join_equal(rule_->graph, PairedBy::name, name);
@@ -242,7 +239,7 @@ void FramePairing::separate_reshaped() {
   std::set<std::string> open;  // scopes
   for (const FrameRuns* part : {&golden_, &actual_})
     for (std::uint32_t i = 0; i < part->size(); ++i)
-      if (part->partners[i] == kNone) open.insert(scope_of(part->runs->without_slots(part->first + i)));
+      if (part->partners[i] == kNone) open.insert(scope_of(part->run_of(i)));
   if (open.empty()) return;
   std::size_t joined = 0;
   std::vector<std::uint32_t> reshaped;
@@ -257,7 +254,7 @@ void FramePairing::separate_reshaped() {
   }
   if (2 * reshaped.size() > joined) return;
   for (const std::uint32_t g : reshaped) {
-    if (!open.contains(scope_of(golden_.runs->without_slots(golden_.first + g)))) continue;
+    if (!open.contains(scope_of(golden_.run_of(g)))) continue;
     actual_.partners[golden_.partners[g]] = kNone;
     golden_.partners[g] = kNone;
     golden_.methods[g] = PairedBy::none;
@@ -267,7 +264,7 @@ void FramePairing::separate_reshaped() {
 void FramePairing::join_paths() {
   const auto has_modules = [](const FrameRuns& part) {
     for (std::uint32_t i = 0; i < part.size(); ++i) {
-      const OperatorRun run = part.runs->without_slots(part.first + i);
+      const OperatorRun run = part.run_of(i);
       const bool is_of_optimizer = run.op != nullptr && run.op->phase == model::Phase::optimizer;
       if (!is_of_optimizer && !path_of(run).empty()) return true;
     }
@@ -295,7 +292,7 @@ std::uint32_t FramePairing::leave_out_unlogged() {
     part->fusions.assign(part->size(), Fusion::none);
     for (std::uint32_t i = 0; i < part->size(); ++i) {
       if (part->partners[i] != kNone) continue;
-      const OperatorRole role = kind_of(part->runs->without_slots(part->first + i).type).role;
+      const OperatorRole role = kind_of(part->run_of(i).type).role;
       const bool is_outside = part->runs->have_full_scopes() && (i < first || i >= last);
       part->fusions[i] = is_outside                    ? Fusion::unlogged
                          : role == OperatorRole::moves ? Fusion::moves
@@ -320,11 +317,13 @@ void FramePairing::join_signatures() {
   join_equal(rule_->graph, PairedBy::shapes, [&](const FrameRuns& part, std::uint32_t i) {
     const bool is_open =
         open_graphs.contains(rule_->graph_of(part.section_of(i))) && !states_originals(part, i);
-    return is_open ? signature(*part.runs, part.first + i) : std::string();
+    return is_open ? signature(part, i) : std::string();
   });
 }
 
 void FramePairing::join(std::uint32_t g, std::uint32_t a, PairedBy method) {
+  const bool has_moved = golden_.is_moved(g) || actual_.is_moved(a);
+  if (has_moved && method == PairedBy::name) method = PairedBy::path;
   golden_.partners[g] = a;
   golden_.methods[g] = method;
   actual_.partners[a] = g;

@@ -1,0 +1,251 @@
+#include "compare/pairs/frame/moved_modules.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "base/text/text.h"
+#include "compare/names.h"
+#include "model/operator.h"
+
+namespace opdump::compare {
+
+using dump::Runs;
+
+namespace {
+
+constexpr std::size_t kMostMoves = 16;
+constexpr std::size_t kMostLikeOne = 64;  // modules of one suffix that are tried for one of the other side
+constexpr std::string_view kRoot = "Default/";
+
+// An operator's name in parts: "Gradients/Default/" + "module-Net/fc-Linear" + "/addmm-op0".
+struct NameParts {
+  std::string_view head, modules, last;
+};
+
+// Nothing for names that our adapters do not make.
+std::optional<NameParts> split_name(std::string_view name) {
+  std::size_t begin = name.starts_with(model::kGradients) ? model::kGradients.size() : 0;
+  if (!name.substr(begin).starts_with(kRoot)) return std::nullopt;
+  begin += kRoot.size();
+  const std::size_t slash = name.rfind('/');
+  if (slash < begin) return NameParts{name.substr(0, begin), {}, name.substr(begin)};
+  return NameParts{name.substr(0, begin), name.substr(begin, slash - begin), name.substr(slash + 1)};
+}
+
+// "module/fc" of "module-Net/fc-Linear".
+std::string without_classes(std::string_view modules) {
+  std::string path;
+  for (const std::string_view piece : split(modules, '/')) {
+    if (!path.empty()) path += '/';
+    path += piece.substr(0, piece.rfind('-'));
+  }
+  return path;
+}
+
+std::string join_paths(std::string_view a, std::string_view b) {
+  return std::string(a) + (a.empty() || b.empty() ? "" : "/") + std::string(b);
+}
+
+// What is left of a path behind a place that it is in.
+std::optional<std::string_view> below(std::string_view path, std::string_view place) {
+  if (place.empty()) return path;
+  if (!path.starts_with(place)) return std::nullopt;
+  if (path.size() == place.size()) return std::string_view();
+  return path[place.size()] == '/' ? std::optional(path.substr(place.size() + 1)) : std::nullopt;
+}
+
+// The types of the operators of a module with their numbers.
+using Types = std::map<std::string, std::uint64_t, std::less<>>;
+// The modules of a run by their paths; those without operators of their own, too.
+using Modules = std::map<std::string, Types, std::less<>>;
+
+struct Tree {
+  Modules modules;
+  std::map<std::string, std::string, std::less<>> spelt;  // by path
+};
+
+Tree read_tree(const Runs& runs) {
+  Tree tree;
+  std::map<std::uint32_t, bool> seen;  // by number of the operator
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    if (const std::uint32_t number = runs.operator_number(i);
+        number == 0 || !seen.emplace(number, true).second)
+      continue;
+    const dump::OperatorRun run = runs.without_slots(i);
+    if (run.op == nullptr || run.op->phase == model::Phase::optimizer || runs_ahead(run)) continue;
+    const auto parts = split_name(run.op->name);
+    if (!parts || parts->modules.empty()) continue;
+    std::string path = without_classes(parts->modules);
+    ++tree.modules[path][run.type];
+    std::string_view spelt = parts->modules;
+    for (;;) {
+      tree.spelt.try_emplace(path, spelt);
+      const std::size_t slash = path.rfind('/');
+      if (slash == std::string::npos) break;
+      path.resize(slash);
+      spelt = spelt.substr(0, spelt.rfind('/'));
+      tree.modules.try_emplace(path);
+    }
+  }
+  return tree;
+}
+
+// How many operators of two modules have the same types, and how many there are.
+std::pair<std::uint64_t, std::uint64_t> count_equal(const Types& golden, const Types& actual) {
+  std::uint64_t equal = 0, all = 0;
+  for (const auto& [type, count] : golden) {
+    const auto same = actual.find(type);
+    equal += same == actual.end() ? 0 : std::min(count, same->second);
+    all += count;
+  }
+  std::uint64_t others = 0;
+  for (const auto& [type, count] : actual) others += count;
+  return {equal, std::max(all, others)};
+}
+
+std::vector<std::string_view> only_in(const Modules& modules, const Modules& others) {
+  std::vector<std::string_view> only;
+  for (const auto& [path, types] : modules)
+    if (!types.empty() && !others.contains(path)) only.push_back(path);
+  return only;
+}
+
+using Places = std::pair<std::string, std::string>;  // in golden, in actual
+
+// How often a place of golden and one of actual differ by what is above modules of the same names.
+std::map<Places, std::uint64_t> count_places(const std::vector<std::string_view>& golden,
+                                             const std::vector<std::string_view>& actual) {
+  std::map<std::string_view, std::vector<std::string_view>> by_suffix;
+  const auto for_each_suffix = [](std::string_view path, const auto& take) {  // the longest first
+    for (std::size_t begin = 0;;) {
+      if (!take(path.substr(begin))) return;
+      const std::size_t slash = path.find('/', begin);
+      if (slash == std::string_view::npos) return;
+      begin = slash + 1;
+    }
+  };
+  for (const std::string_view path : actual)
+    for_each_suffix(path, [&](std::string_view suffix) { return by_suffix[suffix].push_back(path), true; });
+  const auto above = [](std::string_view path, std::string_view suffix) {
+    path.remove_suffix(suffix.size());
+    if (path.ends_with('/')) path.remove_suffix(1);
+    return std::string(path);
+  };
+  std::map<Places, std::uint64_t> counts;
+  for (const std::string_view path : golden)
+    for_each_suffix(path, [&](std::string_view suffix) {
+      const auto found = by_suffix.find(suffix);
+      if (found == by_suffix.end() || found->second.size() > kMostLikeOne) return true;
+      for (const std::string_view other : found->second)
+        ++counts[{above(path, suffix), above(other, suffix)}];
+      return false;
+    });
+  return counts;
+}
+
+// How well golden's modules at one place are those of actual at another one.
+struct PlaceFit {
+  std::uint64_t modules = 0, equal = 0, operators = 0;
+  bool is_good() const { return modules > 0 && 2 * equal >= operators; }
+};
+
+PlaceFit fit(const Modules& golden, const Modules& actual, const Places& places) {
+  PlaceFit fit;
+  for (const auto& [path, types] : golden) {
+    const auto rest = below(path, places.first);
+    if (!rest || rest->empty() || types.empty()) continue;
+    const auto other = actual.find(join_paths(places.second, *rest));
+    if (other == actual.end()) continue;
+    const auto [equal, all] = count_equal(types, other->second);
+    ++fit.modules;
+    fit.equal += equal;
+    fit.operators += all;
+  }
+  return fit;
+}
+
+// The modules as they are called after a move.
+Modules moved(const Modules& modules, std::string_view from, std::string_view to) {
+  Modules result;
+  for (const auto& [path, types] : modules) {
+    const auto rest = below(path, from);
+    Types& sum = result[rest ? join_paths(to, *rest) : path];
+    for (const auto& [type, count] : types) sum[type] += count;
+  }
+  return result;
+}
+
+}  // namespace
+
+MovedModules MovedModules::find(const Runs& golden, const Runs& actual) {
+  MovedModules found;
+  if (!golden.have_full_scopes() || !actual.have_full_scopes()) return found;
+  Tree of_golden = read_tree(golden), of_actual = read_tree(actual);
+  while (found.moves_.size() < kMostMoves) {
+    const auto counts = count_places(only_in(of_golden.modules, of_actual.modules),
+                                     only_in(of_actual.modules, of_golden.modules));
+    const Places* best = nullptr;
+    PlaceFit best_fit;
+    for (const auto& [places, count] : counts) {
+      const PlaceFit here = fit(of_golden.modules, of_actual.modules, places);
+      if (!here.is_good() || here.modules <= best_fit.modules) continue;
+      best = &places;
+      best_fit = here;
+    }
+    if (best == nullptr) break;
+    // What has no counterpart below the root would move, too: the side that lies deeper does.
+    const bool is_golden_deeper = best->second.empty();
+    Move move{.side = is_golden_deeper ? RunSide::golden : RunSide::actual,
+              .from = is_golden_deeper ? best->first : best->second,
+              .to = is_golden_deeper ? best->second : best->first,
+              .modules = best_fit.modules};
+    Tree& tree = is_golden_deeper ? of_golden : of_actual;
+    const Tree& other = is_golden_deeper ? of_actual : of_golden;
+    if (const auto spelt = other.spelt.find(move.to); spelt != other.spelt.end()) move.spelt = spelt->second;
+    tree.modules = moved(tree.modules, move.from, move.to);
+    found.moves_.push_back(std::move(move));
+  }
+  return found;
+}
+
+std::optional<std::string> MovedModules::rename(std::string_view name, RunSide side) const {
+  const auto parts = split_name(name);
+  if (!parts || parts->modules.empty()) return std::nullopt;
+  std::string modules(parts->modules);
+  bool has_moved = false;
+  for (const Move& move : moves_) {
+    if (move.side != side) continue;
+    const std::string path = without_classes(modules);
+    if (!below(path, move.from)) continue;
+    // As many pieces of the name as the place has.
+    std::size_t begin = 0;
+    for (auto pieces = std::ranges::count(move.from, '/') + 1; pieces > 0 && begin != std::string::npos;
+         --pieces)
+      if (begin = modules.find('/', begin); begin != std::string::npos) ++begin;
+    modules = join_paths(move.spelt, begin == std::string::npos ? std::string_view()
+                                                                : std::string_view(modules).substr(begin));
+    has_moved = true;
+  }
+  if (!has_moved) return std::nullopt;
+  return std::string(parts->head) + modules + (modules.empty() ? "" : "/") + std::string(parts->last);
+}
+
+std::vector<std::string> MovedModules::notes() const {
+  const auto place = [](const std::string& path, std::string_view side) {
+    std::string name = path;
+    std::ranges::replace(name, '/', '.');
+    return (name.empty() ? "the root" : "`" + name + "`") + " of " + std::string(side);
+  };
+  std::vector<std::string> notes;
+  for (const Move& move : moves_) {
+    const bool is_of_golden = move.side == RunSide::golden;
+    notes.push_back(place(is_of_golden ? move.from : move.to, "golden") + " is " +
+                    place(is_of_golden ? move.to : move.from, "actual") + ": " +
+                    counted(move.modules, "module") + (move.modules == 1 ? " is" : " are") + " paired so");
+  }
+  return notes;
+}
+
+}  // namespace opdump::compare

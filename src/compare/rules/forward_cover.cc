@@ -1,0 +1,42 @@
+#include "compare/rules/forward_cover.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "compare/facts/operator_kind.h"
+#include "compare/names.h"
+
+namespace opdump::compare {
+
+void ForwardCover::add(const OperatorComparison& op) {
+  const dump::OperatorRun& run = op.run();
+  const bool is_single = op.golden == nullptr || op.actual == nullptr;
+  if (phase_of(run) != model::Phase::forward) return;
+  if (kind_of(run.type).role != OperatorRole::computes) return;
+  const std::string& name = operator_name(run);
+  const std::size_t slash = name.rfind('/');
+  const std::string_view module =
+      slash == std::string::npos ? std::string_view() : std::string_view(name).substr(0, slash);
+  auto found = modules_.find(module);
+  if (found == modules_.end()) found = modules_.emplace(module, Counts()).first;
+  Counts& counts = found->second;
+  counts.golden += op.golden != nullptr;
+  counts.actual += op.actual != nullptr;
+  counts.is_covered |= !is_single;
+}
+
+double ForwardCover::share() const {
+  Counts all, covered;
+  for (const auto& [module, counts] : modules_)
+    for (Counts* const sum : {&all, &covered}) {
+      if (sum == &covered && !counts.is_covered) continue;
+      sum->golden += counts.golden;
+      sum->actual += counts.actual;
+    }
+  const auto share_of = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
+  };
+  return std::min(share_of(covered.golden, all.golden), share_of(covered.actual, all.actual));
+}
+
+}  // namespace opdump::compare
