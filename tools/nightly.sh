@@ -29,4 +29,5 @@ export OPDUMP_TORCH2
 /usr/bin/python3 -B -m pytest -q tests/torch2 tests/device --ignore tests/torch2/users || status=1
 /usr/bin/python3 -B -m pytest -q -m nightly tests/conformance tests/interop/test_debug_mode.py tests/sharded || status=1
 tools/release.sh || status=1  # the wheel, in bare systems
+PYTHON=$OPDUMP_TORCH2 tools/check_accelerator.sh dist/opdump-*.whl --device cpu --fast || status=1  # what of it needs no GPU
 exit "$status"
