@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
-# Builds if needed and runs every test. Arguments go to ctest: ./test.sh -R unit
+# Builds if needed and runs tests: those that a change may break first; --all runs every one. Further arguments go to ctest, and
+# without --all they choose among all tests: ./test.sh -R unit
 # Cases that a test skips are listed at the end, with the reasons.
 set -euo pipefail
 cd "$(dirname "$0")"
+if [ "${1:-}" = --all ]; then
+  shift
+elif [ $# -eq 0 ]; then
+  set -- --label-exclude long
+fi
+[ ! -t 1 ] || set -- --progress "$@"
 ./build.sh
 status=0
 ctest --preset release --parallel "$(nproc)" "$@" || status=$?

@@ -23,7 +23,11 @@ ctest --preset fuzz --parallel "$(nproc)" -R fuzz || status=1
 /usr/bin/python3 bench/verdict_stability.py --runs 5 || status=1
 /usr/bin/python3 -B bench/transparency.py || status=1
 /usr/bin/python3 bench/memory.py --mib 2048 --dir build --build build/release || status=1
-OPDUMP_BIN=$PWD/build/release/bin/opdump OPDUMP_TORCH2=$(tools/fetch_torch.sh) \
-  /usr/bin/python3 -B -m pytest -q tests/torch2 tests/device --ignore tests/torch2/users || status=1
+export OPDUMP_BIN=$PWD/build/release/bin/opdump
+OPDUMP_TORCH2=$(tools/fetch_torch.sh)
+export OPDUMP_TORCH2
+/usr/bin/python3 -B -m pytest -q tests/torch2 tests/device --ignore tests/torch2/users || status=1
+/usr/bin/python3 -B -m pytest -q -m nightly tests/conformance tests/interop/test_debug_mode.py tests/sharded || status=1
 tools/release.sh || status=1  # the wheel, in bare systems
+PYTHON=$OPDUMP_TORCH2 tools/check_accelerator.sh dist/opdump-*.whl --device cpu --fast || status=1  # what of it needs no GPU
 exit "$status"

@@ -1,5 +1,6 @@
 """Who made what each operator reads, as operators.jsonl has it."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -216,8 +217,10 @@ MODELS = """
 """
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adamw", "rprop"])
-@pytest.mark.parametrize("model", ["Language", "Vision", "Recurrent"])
+PAIRS = list(itertools.product(["Language", "Vision", "Recurrent"], ["sgd", "adamw", "rprop"]))
+
+
+@pytest.mark.parametrize("model, optimizer", [pytest.param(*pair, marks=() if i % 4 == 0 else pytest.mark.nightly) for i, pair in enumerate(PAIRS)])
 def test_makers_left_what_is_read(opdump, model, optimizer):
     """Of networks and optimizers with views, buffers and updates in place: whatever is said is true of the bytes."""
     dump = opdump.run(MODELS.replace("MODEL", model).replace("OPTIMIZER", repr(optimizer)))

@@ -50,7 +50,7 @@ def test_the_host_cannot_touch_its_memory(device, tmp_path):
     assert (done.returncode, done.stdout) == (-11, "3.0\n")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_values_are_those_of_the_moment(device, seed, tmp_path):
     """As on the CPU, operator by operator, and the program, which counts its waits, has none more than without us."""
     record(tmp_path, "cpu", command("train", "cpu"), "--steps", "all", **device)

@@ -115,6 +115,7 @@ def test_without_hashes_nothing_is_compared(logs):
 
 
 @real
+@pytest.mark.nightly
 def test_statistics_of_every_kind(tmp_path):
     """The norm and the hash of torch are those that opdump computes of the tensors."""
     (tmp_path / "kinds.py").write_text("""
@@ -145,6 +146,7 @@ else:
 
 
 @real
+@pytest.mark.nightly
 def test_compiled_regions(tmp_path):
     """With DebugMode's interpreter: modules of the backward pass are named as forward ones, or not at all."""
     (tmp_path / "net.py").write_text("""

@@ -71,7 +71,7 @@ FEWER = {"tensor": (("--tp", "4"), ("--tp", "2"), "ranks 0-1 stand for rank 0"),
          "without tensor": (("--tp", "2", "--dp", "2"), ("--dp", "2"), "ranks 0-1 stand for rank 0")}
 
 
-@pytest.mark.parametrize("layout", FEWER)
+@pytest.mark.parametrize("layout", ["without data", *(pytest.param(name, marks=pytest.mark.nightly) for name in FEWER if name != "without data")])
 def test_four_ranks_compute_what_two_do(record, layout):
     many, few, note = FEWER[layout]
     status, _, summary = compare(record("megatron", *few), record("megatron", *many))
@@ -80,6 +80,7 @@ def test_four_ranks_compute_what_two_do(record, layout):
     assert summary["compared_tensors"] == summary["golden_tensors"] > 2000
 
 
+@pytest.mark.nightly
 def test_a_rank_of_four_is_named_against_two(record):
     status, _, summary = compare(record("megatron", "--tp", "2"), record("megatron", "--tp", "2", "--dp", "2", "--fault", "scale", "--on", "2"))
     assert status == 1
@@ -93,7 +94,7 @@ def test_a_rank_of_four_is_named_against_two(record):
 
 
 def test_ranks_that_are_missing_are_no_layout(record, tmp_path):
-    whole = record("megatron", "--tp", "2", "--dp", "2")
+    whole = record("megatron", *LAYOUTS["both"])
     for rank in ("rank_0", "rank_1"):
         shutil.copytree(whole / rank, tmp_path / rank)
     _, slots, summary = compare(whole, tmp_path)
@@ -157,7 +158,9 @@ def test_statistics_show_a_fault(record):
 
 
 @needs_newest
-@pytest.mark.parametrize("options", [("--tp", "2"), ("--tp", "4", "--sequence"), ("--dp", "2"), ("--tp", "2", "--dp", "2")], ids=" ".join)
+@pytest.mark.parametrize("options", [
+    pytest.param(options.split(), id=options, marks=pytest.mark.nightly if is_long else ())
+    for options, is_long in (("--tp 2", False), ("--tp 4 --sequence", True), ("--dp 2", True), ("--tp 2 --dp 2", False))])
 def test_dtensors_and_fully_shard(record, options):
     status, _, summary = compare(record("dtensor", python=NEWEST), record("dtensor", *options, python=NEWEST))
     assert status == 0, summary["text"]
@@ -194,6 +197,7 @@ def test_a_program_computes_the_same_with_placements_recorded(record, tmp_path):
 
 
 @needs_newest
+@pytest.mark.nightly
 def test_ranks_lie_in_the_mesh_as_recorded(record):
     dump = record("dtensor", "--tp", "2", "--dp", "2", "--transposed", python=NEWEST)
     status, slots, summary = compare(record("dtensor", python=NEWEST), dump)
@@ -217,6 +221,7 @@ TP2, DP2, DP4 = ("--tp", "2"), ("--dp", "2"), ("--dp", "4")
 
 
 @needs_newest
+@pytest.mark.nightly
 @pytest.mark.parametrize("few, many", [(TP2, TP2 + DP2), (DP2, DP4), (DP2, TP2 + DP2)])
 def test_four_ranks_with_dtensors_compute_what_two_do(record, few, many):
     status, _, summary = compare(record("dtensor", *few, python=NEWEST), record("dtensor", *many, python=NEWEST))
@@ -225,6 +230,7 @@ def test_four_ranks_with_dtensors_compute_what_two_do(record, few, many):
 
 
 @needs_newest
+@pytest.mark.nightly
 def test_gradients_that_are_zero_but_for_rounding_are_known_in_parts(record):
     _, slots, _ = compare(record("dtensor", *DP2, python=NEWEST), record("dtensor", *DP4, python=NEWEST))
     cut = [slot for slot in slots if slot["operator"].startswith("Default/optimizer-SGD") and slot.get("relative_l2", 0) > 0.1]

@@ -68,7 +68,7 @@ for python in "$@"; do
     -Wl,--no-as-needed "$work/libopdump_torch.so" "$work/libopdump.so.0" "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
 done
 
-# They are kept: of the same sources, the next wheel takes the same.
+# They are kept: of the same sources, the next wheel takes the same, unless OPDUMP_NEW_RECORDERS is set.
 built=$cache/recorders/$(cat "$here/recorders.sh" "$here"/libstdcxx/* <(cd "$adapter/../.." && find adapters/torch adapters/common include -type f ! -path '*/python/*' | sort | xargs cat) | sha256sum | cut -c1-12)
 while read -r version abis; do
   case $version in '' | '#'*) continue ;; esac
@@ -76,7 +76,7 @@ while read -r version abis; do
   for abi in $abis; do
     name=torch-${version%.*}-abi$abi
     mkdir -p "$out/$name" "$work/$name" "$built/$name"
-    if [ -e "$built/$name/libopdump_torch.so" ]; then
+    if [ -z "${OPDUMP_NEW_RECORDERS:-}" ] && [ -e "$built/$name/libopdump_torch.so" ]; then
       cp "$built/$name/libopdump_torch.so" "$out/$name"
       continue
     fi

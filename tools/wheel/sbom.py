@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""What is in a wheel besides opdump, as CycloneDX: sbom.py WHEEL TOOLS >FILE
+
+TOOLS is the folder of tools/wheel/toolchain.sh. Versions come from tools/wheel/libraries.txt, from the packages whose headers were
+compiled in, and from those of PyPI that it installed."""
+
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+HEADERS = ("nlohmann-json3-dev", "libcli11-dev", "libhwy-dev", "libprotozero-dev", "libhdf5-dev")
+
+
+def component(name, version, url, digest=None):
+    found = {"type": "library", "bom-ref": url, "name": name, "version": version, "purl": url}
+    if digest:
+        found["hashes"] = [{"alg": "SHA-256", "content": digest}]
+    return found
+
+
+def linked():
+    """What libraries.txt names: archives of Debian's source packages, and Debian's libstdc++, of whose headers templates come."""
+    for line in (HERE / "libraries.txt").read_text(encoding="utf-8").splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, file, digest = line.split()
+        version = re.sub(r"(\.orig.*|_[a-z0-9]+\.deb)$", "", file.partition("_")[2])
+        kind = "" if file.endswith(".deb") else "&arch=source"
+        yield component(name.partition("=")[0], version, f"pkg:deb/debian/{name.partition('=')[0]}@{version}?distro=debian{kind}", digest)
+
+
+def headers():
+    for name in HEADERS:
+        version = subprocess.run(["dpkg-query", "-W", "-f=${Version}", name], check=True, capture_output=True, text=True).stdout
+        yield component(name, version, f"pkg:deb/debian/{name}@{version}?distro=debian")
+
+
+def of_pypi(tools):
+    for info in sorted((tools / "venv").glob("lib/python3*/site-packages/*.dist-info")):
+        name, _, version = info.name[:-len(".dist-info")].partition("-")
+        if name in ("ziglang", "pybind11"):  # its libc++, and headers
+            yield component(name, version, f"pkg:pypi/{name}@{version}")
+
+
+def main():
+    wheel, tools = map(pathlib.Path, sys.argv[1:])
+    version = wheel.name.split("-")[1]
+    described = component("opdump", version, f"pkg:pypi/opdump@{version}", hashlib.sha256(wheel.read_bytes()).hexdigest())
+    described["type"] = "application"
+    parts = [*linked(), *headers(), *of_pypi(tools)]
+    print(json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": described}, "components": parts,
+                      "dependencies": [{"ref": described["bom-ref"], "dependsOn": [part["bom-ref"] for part in parts]}]}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
