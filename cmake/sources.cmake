@@ -368,8 +368,10 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/frame/alignment.cc
   compare/pairs/frame/frame.cc
   compare/pairs/frame/frame_pairing.cc
+  compare/pairs/frame/join_updates.cc
   compare/pairs/frame/moved_modules.cc
   compare/pairs/frame/scope.cc
+  compare/pairs/frame/updates.cc
   compare/pairs/make_operator.cc
   compare/pairs/pair_slots.cc
   compare/pairs/pairing.cc

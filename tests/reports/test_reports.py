@@ -126,3 +126,24 @@ def test_wrappers_are_no_difference(program, named, tmp_path):
 
 def torch_is_distributed():
     return subprocess.run([sys.executable, "-c", "import torch.distributed as d; raise SystemExit(not d.is_available())"]).returncode == 0
+
+
+def test_parameters_in_another_group_get_another_decay(answers):
+    (compared, summary), (blamed, blame) = answers("optimizer-groups.py")
+    assert (compared, blamed) == (1, 1)
+    first = blame["findings"][0]
+    assert summary["first_bad"]["operator"] == first["operator"] == "Default/optimizer-AdamW/mul_-op3"
+    assert "input.1 is the constant 1 in golden and 0.99 in actual" in first["why"]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "rms"])
+def test_parameters_in_another_order_are_no_difference(optimizer, tmp_path):
+    """Three blocks of equal shapes, clipped gradients, three steps."""
+    for name, arguments in ("golden", []), ("other", ["order"]), ("faulty", ["order", "bug"]):
+        subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, PROGRAMS / "decay_groups.py", optimizer, *arguments],
+                       cwd=tmp_path, check=True, capture_output=True)
+    same, faulty = (subprocess.run([OPDUMP, "compare", "golden", other, "--json"], cwd=tmp_path, capture_output=True, text=True)
+                    for other in ("other", "faulty"))
+    assert same.returncode == 0, same.stdout.splitlines()[-1]
+    assert faulty.returncode == 1
+    assert json.loads(faulty.stdout.splitlines()[-1])["first_bad"]["phase"] == "optimizer"

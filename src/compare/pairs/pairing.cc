@@ -87,6 +87,7 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     } else if (golden_size > 0 && actual_size > 0) {
       aligned += frame.join_sequences();
       frame.join_names();
+      frame.join_updates();
       if (!are_shards) frame.separate_reshaped();
       has_fused |= frame.note_fusions();
       join_loose(golden, actual, frame, pairing.notes);

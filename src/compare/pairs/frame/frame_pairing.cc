@@ -178,18 +178,6 @@ std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bo
       Group& group = groups[{rule_->graph_of(part->section_of(i)), *kind}];
       (part == &golden_ ? group.first : group.second).push_back(i);
     }
-  const auto place_of = [&](const FrameRuns& part, const std::vector<std::string>& around, std::uint32_t i) {
-    const OperatorRun run = part.run_of(i);
-    Surroundings place;
-    place.name = run.name;
-    place.before = neighbour_with_data(*part.runs, part.first, around, i, -1);
-    place.after = neighbour_with_data(*part.runs, part.first, around, i, 1);
-    if (run.op != nullptr) place.source = model::format_source(*run.op);
-    place.shapes = shapes_of(part, i);
-    if (reads_tensors)
-      for (const Slot& slot : part.runs->slots(part.first + i)) place.norms.push_back(sample_norm(slot));
-    return place;
-  };
   std::uint32_t joined = 0;
   for (const auto& [kind, group] : groups) {
     const auto& [of_golden, of_actual] = group;
@@ -199,13 +187,34 @@ std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bo
         join(of_golden[i], of_actual[i], PairedBy::path);
       continue;
     }
-    std::vector<Surroundings> g, a;
-    for (const std::uint32_t i : of_golden) g.push_back(place_of(golden_, kinds[0], i));
-    for (const std::uint32_t i : of_actual) a.push_back(place_of(actual_, kinds[1], i));
-    for (const auto& [i, j] : align(g, a)) join(of_golden[i], of_actual[j], PairedBy::alignment);
-    joined += static_cast<std::uint32_t>(std::min(g.size(), a.size()));
+    join_aligned(of_golden, of_actual, {kinds[0], kinds[1]}, reads_tensors);
+    joined += static_cast<std::uint32_t>(std::min(of_golden.size(), of_actual.size()));
   }
   return joined;
+}
+
+void FramePairing::join_aligned(std::span<const std::uint32_t> of_golden,
+                                std::span<const std::uint32_t> of_actual, const KindsOfBoth& kinds,
+                                bool reads_tensors) {
+  const auto places_of = [&](const FrameRuns& part, const std::vector<std::string>& around,
+                             std::span<const std::uint32_t> indices) {
+    std::vector<Surroundings> places;
+    for (const std::uint32_t i : indices) {
+      const OperatorRun run = part.run_of(i);
+      Surroundings& place = places.emplace_back();
+      place.name = run.name;
+      place.before = neighbour_with_data(*part.runs, part.first, around, i, -1);
+      place.after = neighbour_with_data(*part.runs, part.first, around, i, 1);
+      if (run.op != nullptr) place.source = model::format_source(*run.op);
+      place.shapes = shapes_of(part, i);
+      if (reads_tensors)
+        for (const Slot& slot : part.runs->slots(part.first + i)) place.norms.push_back(sample_norm(slot));
+    }
+    return places;
+  };
+  const auto golden = places_of(golden_, kinds.golden, of_golden),
+             actual = places_of(actual_, kinds.actual, of_actual);
+  for (const auto& [i, j] : align(golden, actual)) join(of_golden[i], of_actual[j], PairedBy::alignment);
 }
 
 std::uint32_t FramePairing::join_sequences() {
@@ -254,10 +263,7 @@ void FramePairing::separate_reshaped() {
   }
   if (2 * reshaped.size() > joined) return;
   for (const std::uint32_t g : reshaped) {
-    if (!open.contains(scope_of(golden_.run_of(g)))) continue;
-    actual_.partners[golden_.partners[g]] = kNone;
-    golden_.partners[g] = kNone;
-    golden_.methods[g] = PairedBy::none;
+    if (open.contains(scope_of(golden_.run_of(g)))) separate(g);
   }
 }
 
@@ -327,6 +333,12 @@ void FramePairing::join(std::uint32_t g, std::uint32_t a, PairedBy method) {
   golden_.partners[g] = a;
   golden_.methods[g] = method;
   actual_.partners[a] = g;
+}
+
+void FramePairing::separate(std::uint32_t g) {
+  if (is_joined(g)) actual_.partners[golden_.partners[g]] = kNone;
+  golden_.partners[g] = kNone;
+  golden_.methods[g] = PairedBy::none;
 }
 
 bool FramePairing::is_whole() const {

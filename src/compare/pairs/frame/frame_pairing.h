@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "compare/operator_pair.h"
@@ -28,6 +30,10 @@ class FramePairing {
 
   void join_names();
 
+  // Where parameters are updated in another order, or in other groups, operators of an optimizer are those of
+  // the same parameter, not those of the same number. Call it after join_names().
+  void join_updates();
+
   // Where one side has operators more, two of a name in their scope whose shapes differ are not the same
   // operator, and stay alone. If most shapes differ, the data has another shape, and names hold.
   void separate_reshaped();
@@ -43,6 +49,7 @@ class FramePairing {
   void join_signatures();
 
   void join(std::uint32_t g, std::uint32_t a, PairedBy method);
+  void separate(std::uint32_t g);
   bool is_joined(std::uint32_t g) const { return golden_.partners[g] != OperatorPair::kNone; }
   // Says whether everything has a partner.
   bool is_whole() const;
@@ -56,6 +63,13 @@ class FramePairing {
   // side has more, else, if `joins_all`, in order. Returns how many by shapes.
   template <typename KindOf>
   std::uint32_t join_kinds(const KindOf& kind_of, bool joins_all, bool reads_tensors);
+  // The kinds of all operators of the two parts, by which neighbours are compared.
+  struct KindsOfBoth {
+    const std::vector<std::string>&golden, &actual;
+  };
+  // Joins those whose shapes, neighbours and, with `reads_tensors`, data agree best: one side has more.
+  void join_aligned(std::span<const std::uint32_t> of_golden, std::span<const std::uint32_t> of_actual,
+                    const KindsOfBoth& kinds, bool reads_tensors);
   // Joins what has no partner yet and agrees in its key, in order of execution. An empty key is none.
   template <typename KeyOf>
   void join_equal(bool by_graph, PairedBy method, const KeyOf& key_of);
