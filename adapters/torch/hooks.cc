@@ -8,6 +8,7 @@
 #include <ATen/record_function.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <pthread.h>
 #include <torch/library.h>
@@ -115,6 +116,9 @@ void run_below(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::
 // The boxed fallback: every operator of a thread whose set includes the key.
 void on_operator(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const c10::DispatchKeySet below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
+  // Else autograd takes these apart before they come here.
+  if (c10::InferenceMode::is_enabled() && operator_kind(op).composite)
+    return op.redispatchBoxed(below, stack);
   // What a kernel calls on the way is not an operator of the program.
   const c10::impl::ExcludeDispatchKeyGuard guard(kKey);
   if (child_pending.load(std::memory_order_relaxed) && child_pending.exchange(false)) {

@@ -80,6 +80,9 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
   std::string type = colons == std::string::npos ? name : name.substr(colons + 2);
   kind.skipped =
       space == "profiler" || space == "prim" || space == "opdump_dumper" || space == "opdump_torch";
+  kind.composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+                   !op.hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
+                   !op.hasKernelForDispatchKey(c10::DispatchKey::CUDA);
   kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") ||
                        type.starts_with("_empty") || type.starts_with("resize");
   if (type == "_ctc_loss") kind.partly = 1;                 // log_alpha, beyond the lengths of the targets

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,6 +12,42 @@
 #include "compare/pairs/frame/updates.h"
 
 namespace opdump::compare {
+namespace {
+
+constexpr double kLikeNorms = 0.01;
+
+// Whether an input was there before the backward pass of its step, as parameters and their moments are.
+bool was_there(const dump::CallWiring& wiring, std::uint32_t input) {
+  const dump::CallWiring::Input* const known = wiring.find(input);
+  if (known == nullptr || !known->changed_by.empty()) return false;
+  if (!known->maker) return known->is_outside;
+  const std::string& name = known->maker->name;
+  return known->maker->steps_before > 0 ||
+         !(name.starts_with(model::kGradients) || name.starts_with("Default/optimizer-"));
+}
+
+// How many of these inputs of two operators are not alike by their shapes and by the norms of their first
+// elements.
+std::uint64_t count_unlike(const FrameRuns& golden, std::uint32_t g, const FrameRuns& actual,
+                           std::uint32_t a) {
+  const auto wiring = golden.runs->wiring_of(golden.first + g);
+  if (wiring == nullptr) return 0;
+  std::map<std::uint32_t, dump::Slot> of_golden;
+  for (const dump::Slot& slot : golden.runs->slots(golden.first + g))
+    if (slot.side == model::Side::input && was_there(*wiring, slot.index))
+      of_golden.emplace(slot.index, slot);
+  std::uint64_t unlike = 0;
+  for (const dump::Slot& slot : actual.runs->slots(actual.first + a)) {
+    const auto same = of_golden.find(slot.index);
+    if (slot.side != model::Side::input || same == of_golden.end()) continue;
+    const double x = sample_norm(same->second), y = sample_norm(slot);
+    const bool has_other_norm = std::abs(x - y) > kLikeNorms * (x + y);  // false if one is unknown
+    unlike += has_other_norm || (slot.shape && same->second.shape && *slot.shape != *same->second.shape);
+  }
+  return unlike;
+}
+
+}  // namespace
 
 void FramePairing::join_updates() {
   const auto golden = find_updates(golden_), actual = find_updates(actual_);
@@ -17,7 +55,8 @@ void FramePairing::join_updates() {
   std::map<std::vector<UpdateSource>, const ParameterUpdate*> by_sources;
   for (const ParameterUpdate& update : actual) by_sources.emplace(update.sources, &update);
   std::vector<std::pair<const ParameterUpdate*, const ParameterUpdate*>> same;
-  bool are_in_order = true;
+  // A faulty run may have its gradients in another order; its parameters say that they are not exchanged.
+  std::uint64_t unlike_by_number = 0, unlike_by_source = 0;
   for (const ParameterUpdate& update : golden) {
     auto sources = update.sources;
     for (UpdateSource& source : sources) source.maker = golden_.partners[source.maker];
@@ -25,10 +64,15 @@ void FramePairing::join_updates() {
     const auto found = by_sources.find(sources);
     if (found == by_sources.end()) continue;
     same.emplace_back(&update, found->second);
-    const std::uint32_t partner = golden_.partners[update.operators.front()];
-    are_in_order &= std::ranges::binary_search(found->second->operators, partner);
+    const std::vector<std::uint32_t>& others = found->second->operators;
+    for (std::size_t i = 0; i < update.operators.size(); ++i) {
+      const std::uint32_t g = update.operators[i], partner = golden_.partners[g];
+      if (partner == OperatorPair::kNone || std::ranges::binary_search(others, partner)) continue;
+      unlike_by_number += count_unlike(golden_, g, actual_, partner);
+      if (i < others.size()) unlike_by_source += count_unlike(golden_, g, actual_, others[i]);
+    }
   }
-  if (are_in_order) return;
+  if (unlike_by_source >= unlike_by_number) return;
   // All of the optimizer is paired anew: the updates of one parameter, then what belongs to none.
   for (std::uint32_t g = 0; g < golden_.size(); ++g)
     if (phase_of(golden_.run_of(g)) == model::Phase::optimizer) separate(g);
