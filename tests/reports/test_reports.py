@@ -147,3 +147,16 @@ def test_parameters_in_another_order_are_no_difference(optimizer, tmp_path):
     assert same.returncode == 0, same.stdout.splitlines()[-1]
     assert faulty.returncode == 1
     assert json.loads(faulty.stdout.splitlines()[-1])["first_bad"]["phase"] == "optimizer"
+
+
+def test_inference_mode_is_recorded_as_no_grad_is(tmp_path):
+    for name, arguments in ("golden", ["no"]), ("same", ["inf"]), ("faulty", ["inf", "bug"]):
+        subprocess.run([OPDUMP, "run", "-o", name, "--", sys.executable, PROGRAMS / "inference_mode.py", *arguments], cwd=tmp_path,
+                       check=True, capture_output=True)
+    same = subprocess.run([OPDUMP, "compare", "golden", "same", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    summary = json.loads(same.stdout.splitlines()[-1])
+    assert same.returncode == 0 and summary["paired_operators"] == summary["golden_operators"] == summary["actual_operators"], summary
+    blamed = subprocess.run([OPDUMP, "blame", "golden", "faulty", "--json", "--python", sys.executable], cwd=tmp_path,
+                            capture_output=True, text=True)
+    assert blamed.returncode == 1
+    assert json.loads(blamed.stdout)["findings"][0]["operator"] == "Default/1-LayerNorm/native_layer_norm-op0"
