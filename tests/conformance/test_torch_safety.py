@@ -165,6 +165,21 @@ def test_death_by_signal_is_passed_on(opdump):
     assert Dump(where).status["state"] == "recording"
 
 
+def test_a_crash_keeps_what_was_recorded(opdump):
+    """Also lines of operators and rows of statistics, of which no more come to push them out."""
+    process, where = opdump.start("""
+        import ctypes, time, torch
+        torch.nn.Linear(3, 2)(torch.ones(4, 3)).sum().backward()
+        time.sleep(0.2)
+        ctypes.string_at(0)
+    """)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGSEGV and "cut short" in err
+    dump = Dump(where)
+    assert {"addmm-op0", "sum-op0"} <= {name.rpartition("/")[2] for name in dump.operators}
+    assert len(dump.rows()) > 4
+
+
 def test_a_killed_recording_is_readable(opdump):
     process, where = opdump.start(LOOP.format(count=100000, at=200, action="pass"))
     assert process.stdout.readline() == "now\n"
