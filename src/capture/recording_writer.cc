@@ -14,7 +14,7 @@
 namespace opdump::capture {
 namespace {
 
-constexpr std::uint64_t kFlushPeriodUs = 500'000;
+constexpr std::uint64_t kFlushPeriodUs = 20'000;  // a program that crashes loses no more than that
 constexpr std::size_t kMaxWarnings = 100;  // in the status file; a program that does it once does it often
 
 // "35.6 MiB in 239 tensors from 90 operators, step 0": what there is none of is left out.

@@ -165,6 +165,25 @@ def test_death_by_signal_is_passed_on(opdump):
     assert Dump(where).status["state"] == "recording"
 
 
+def test_a_crash_keeps_what_was_recorded(opdump):
+    """Also lines of operators and rows of statistics, of which no more come to push them out."""
+    process, where = opdump.start("""
+        import ctypes, os, time, torch
+        log = "dump1/rank_0/operators.jsonl"
+        torch.ones(3).neg()
+        while not (os.path.exists(log) and os.path.getsize(log)):  # until the first lines are written, not long before the next ones
+            time.sleep(0.001)
+        torch.ones(3).exp()
+        time.sleep(0.3)
+        ctypes.string_at(0)
+    """)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGSEGV and "cut short" in err
+    dump = Dump(where)
+    assert {"Default/neg-op0", "Default/exp-op0"} <= set(dump.operators)
+    assert {"Default_neg-op0", "Default_exp-op0"} <= set(dump.rows()["Op Name"])
+
+
 def test_a_killed_recording_is_readable(opdump):
     process, where = opdump.start(LOOP.format(count=100000, at=200, action="pass"))
     assert process.stdout.readline() == "now\n"
