@@ -160,3 +160,12 @@ def test_inference_mode_is_recorded_as_no_grad_is(tmp_path):
                             capture_output=True, text=True)
     assert blamed.returncode == 1
     assert json.loads(blamed.stdout)["findings"][0]["operator"] == "Default/1-LayerNorm/native_layer_norm-op0"
+
+
+def test_a_loss_that_broadcasts_is_named(answers):
+    (compared, summary), (blamed, blame) = answers("mse-broadcast.py")
+    assert (compared, blamed) == (1, 1)
+    first = blame["findings"][0]
+    assert summary["first_bad"]["operator"] == first["operator"] == "Default/mse_loss-op0"
+    assert "it is (6) in golden and (6,6) in actual, where Default/expand-op0 made it" in first["why"]
+    assert not any("seed" in note for note in summary["notes"]), "nobody set one"

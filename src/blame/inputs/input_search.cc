@@ -25,6 +25,13 @@ namespace {
 // Whether an operator is in no module, as what sets weights.
 bool is_outside(const dump::OperatorRun& run) { return compare::module_of(run) == "Default"; }
 
+// Who made an input as the recorder saw it; empty if nobody did, or nobody knows.
+std::string recorded_maker(const dump::OperatorRun& reader, std::uint32_t input) {
+  const dump::CallWiring::Input* const known =
+      reader.wiring == nullptr ? nullptr : reader.wiring->find(input);
+  return known == nullptr || !known->maker ? std::string() : compare::one_line(known->maker->name);
+}
+
 }  // namespace
 
 void InputSearch::look(std::uint32_t i, bool blames) {
@@ -130,12 +137,16 @@ void InputSearch::blame_shape(std::uint32_t i, const SlotComparison& slot, const
                               const Elements& actual, const std::optional<dump::OperatorRun>& maker) {
   if (have_other_shapes_ || !slot.golden->shape || !slot.actual->shape) return;
   have_other_shapes_ = true;
-  const std::string view = describe_view(i);
+  const std::string view = describe_view(i),
+                    recorded = recorded_maker(*suspects_[i].actual, slot.actual->index);
+  const bool has_maker = maker || !view.empty() || !recorded.empty();
   findings_.add(i, Cause::input, Confidence::certain, compare::slot_name(slot),
-                (maker || !view.empty() ? "" : "no recorded operator made it, and ") + std::string("it is ") +
+                (has_maker ? "" : "no recorded operator made it, and ") + std::string("it is ") +
                     model::format_shape(*slot.golden->shape) + " in golden and " +
                     model::format_shape(*slot.actual->shape) + " in actual" +
-                    (maker ? " of what " + one_line(operator_name(*maker)) + " made" : "") +
+                    (maker               ? " of what " + one_line(operator_name(*maker)) + " made"
+                     : !recorded.empty() ? ", where " + recorded + " made it"
+                                         : "") +
                     describe_dummy(*slot.golden, golden, *slot.actual, actual) + view);
 }
 

@@ -37,6 +37,13 @@ TEST_F(EnvironmentTest, NamesWhatDiffersAndNotTheCommand) {
 
 TEST_F(EnvironmentTest, SaysNothingOfRecordingsThatDoNotKnowTheirs) {
   EXPECT_EQ(describe_environments(dump("golden", {}), dump("actual", {{"seed", "1"}})), std::nullopt);
+  // A seed that PyTorch draws is no choice of the program.
+  EXPECT_EQ(describe_environments(dump("golden", {{"seed", "12789768394583517579"}}),
+                                  dump("actual", {{"seed", "11292088921293590851"}})),
+            std::nullopt);
+  EXPECT_EQ(describe_environments(dump("golden", {{"seed", "12789768394583517579"}}),
+                                  dump("actual", {{"seed", "3"}})),
+            "environments differ: seed is 12789768394583517579 in golden and 3 in actual");
 }
 
 }  // namespace
