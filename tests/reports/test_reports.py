@@ -169,3 +169,14 @@ def test_a_loss_that_broadcasts_is_named(answers):
     assert summary["first_bad"]["operator"] == first["operator"] == "Default/mse_loss-op0"
     assert "it is (6) in golden and (6,6) in actual, where Default/expand-op0 made it" in first["why"]
     assert not any("seed" in note for note in summary["notes"]), "nobody set one"
+
+
+def test_memory_that_a_random_operator_overwrites_does_not_count_in_a_h5(tmp_path):
+    for number in "1", "2":
+        subprocess.run([OPDUMP, "run", "--compat", "dumper", "--", sys.executable, PROGRAMS / "overwritten_h5.py",
+                        tmp_path / f"{number}.h5", number], cwd=tmp_path, check=True, capture_output=True)
+    compared = subprocess.run([OPDUMP, "compare", "1.h5", "2.h5", "--all", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    rows = [json.loads(line) for line in compared.stdout.splitlines()]
+    written = [row for row in rows if row.get("operator", "").endswith("_") and row.get("slot") == "input.self"]
+    assert {row["operator"] for row in written} >= {"uniform_", "exponential_"}, written
+    assert {row["verdict"] for row in written if row["operator"] in ("uniform_", "exponential_")} == {"skipped"}, written

@@ -64,7 +64,9 @@ std::string_view overwritten(const OperatorComparison& op, const SlotComparison&
       !model::has_trait(op.run().type, model::Trait::overwrites))
     return {};
   const auto outputs = static_cast<std::size_t>(std::ranges::count_if(op.slots, is_output));
-  return slot.golden->index < outputs ? "overwritten without being read" : std::string_view();
+  // A .h5 file has the arguments in the order of their names.
+  const bool is_written = slot.golden->argument.empty() ? slot.golden->index < outputs : slot.golden->argument == "self";
+  return is_written ? "overwritten without being read" : std::string_view();
 }
 
 std::string_view other_framework(const OperatorComparison& op, const SlotComparison& slot) {
