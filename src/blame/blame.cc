@@ -376,16 +376,55 @@ class Trial {
   SumPrecision precision_;
 };
 
+Finding explain_first_bad(const OperatorComparison& op) {
+  Finding finding;
+  finding.op = op;
+  finding.confidence = Confidence::suspect;
+  if (!is_paired(op)) {
+    finding.cause = Cause::sequence;
+    finding.why = op.cause;
+  } else if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual)) {
+    finding.cause = Cause::argument;
+    finding.confidence = Confidence::certain;
+    finding.why = difference->text;
+  } else {
+    finding.slot = output_name(op);
+    finding.why = !op.cause.empty() ? op.cause
+                  : op.verdict == compare::Verdict::own_error
+                      ? "its outputs differ, and what it reads does not"
+                      : "what it reads differs already";
+  }
+  return finding;
+}
+
+// An operator that runs again on a rank's shard says nothing of the whole: the answer is what the comparison
+// says.
+Result<BlameAnswer> judge_by_comparison(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                        const BlameOptions& options, compare::Comparison& comparison) {
+  OPDUMP_TRY(comparison, compare::compare_dumps(golden, actual, options.compare));
+  using compare::Verdict;
+  const auto count = [&](Verdict verdict) { return comparison.verdicts[static_cast<std::size_t>(verdict)]; };
+  BlameAnswer answer;
+  answer.compared = comparison.coverage.paired_operators;
+  answer.differing = count(Verdict::own_error) + count(Verdict::inherited) + count(Verdict::rounding);
+  answer.incomplete = comparison.incomplete;
+  answer.notes.emplace_back(
+      "one run has more ranks than the other: no operator runs again, and this is what compare says");
+  for (const compare::Note& note : comparison.notes) answer.notes.push_back(note.text);
+  if (comparison.first_bad) answer.findings.push_back(explain_first_bad(*comparison.first_bad));
+  answer.outcome = comparison.first_bad                          ? BlameOutcome::differs
+                   : comparison.outcome != compare::Answer::same ? BlameOutcome::incomplete
+                   : count(Verdict::rounding) > 0                ? BlameOutcome::rounding
+                                                                 : BlameOutcome::same;
+  return answer;
+}
+
 }  // namespace
 
 Result<BlameAnswer> find_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                const BlameOptions& options, compare::Comparison& comparison) {
-  // An operator that runs again on a rank's shard says nothing about the whole.
   if (compare::ShardedRuns::find(golden.runs(), actual.runs()))
-    return Error(
-        Code::unsupported,
-        "one dump has more ranks than the other: blame needs as many on both sides; opdump compare names the "
-        "operator and the rank");
+    return judge_by_comparison(golden, actual, options, comparison);
   return Trial(golden, actual, options).run(comparison);
 }
 

@@ -23,9 +23,9 @@ struct BlameOptions {
 };
 
 // Looks at operators in golden's order of execution until one is certainly to blame, then for others that
-// are, too: among those whose outputs differ more than what they read. Errors: those of compare_dumps and of
-// `replay`; unsupported -- one dump has one rank and the other several. `comparison` gets what compare_dumps
-// found.
+// are, too: among those whose outputs differ more than what they read. If one dump has more ranks than the
+// other, nothing runs again, and the answer is that of compare_dumps. Errors: those of compare_dumps and of
+// `replay`. `comparison` gets what compare_dumps found.
 Result<BlameAnswer> find_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                const BlameOptions& options, compare::Comparison& comparison);
 

@@ -246,7 +246,14 @@ def test_a_dtensor_is_wrong_on_its_rank(record):
     assert "1-Block/down-Linear" in summary["first_bad"]["operator"], summary["text"]
 
 
-def test_blame_says_that_it_cannot(record):
-    done = subprocess.run([OPDUMP, "blame", record("megatron"), record("megatron", "--tp", "2")], capture_output=True, text=True)
-    assert done.returncode not in (0, 1)
-    assert "one dump has more ranks than the other" in done.stderr
+def test_blame_answers_as_compare_does(record):
+    """No operator of a rank can run again on the whole."""
+    golden, faulty = record("megatron"), record("megatron", "--tp", "2", "--fault", "norm")
+    same = subprocess.run([OPDUMP, "blame", golden, record("megatron", "--tp", "2"), "--json"], capture_output=True, text=True)
+    assert same.returncode == 0 and json.loads(same.stdout)["outcome"] in ("same", "rounding"), same.stdout
+    done = subprocess.run([OPDUMP, "blame", golden, faulty, "--json"], capture_output=True, text=True)
+    compared = subprocess.run([OPDUMP, "compare", golden, faulty, "--json"], capture_output=True, text=True)
+    assert done.returncode == compared.returncode == 1
+    answer = json.loads(done.stdout)
+    assert answer["findings"][0]["operator"] == json.loads(compared.stdout.splitlines()[-1])["first_bad"]["operator"]
+    assert any("one run has more ranks than the other" in note for note in answer["notes"])

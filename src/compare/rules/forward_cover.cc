@@ -14,9 +14,9 @@ void ForwardCover::add(const OperatorComparison& op) {
   if (phase_of(run) != model::Phase::forward) return;
   if (kind_of(run.type).role != OperatorRole::computes) return;
   const std::string& name = operator_name(run);
-  const std::size_t slash = name.rfind('/');
-  const std::string_view module =
-      slash == std::string::npos ? std::string_view() : std::string_view(name).substr(0, slash);
+  // Engines name what they make of a model's operators as they like: only names of programs have modules.
+  if (!name.starts_with("Default/")) return;
+  const std::string_view module = std::string_view(name).substr(0, name.rfind('/'));
   auto found = modules_.find(module);
   if (found == modules_.end()) found = modules_.emplace(module, Counts()).first;
   Counts& counts = found->second;

@@ -65,7 +65,8 @@ std::string_view overwritten(const OperatorComparison& op, const SlotComparison&
     return {};
   const auto outputs = static_cast<std::size_t>(std::ranges::count_if(op.slots, is_output));
   // A .h5 file has the arguments in the order of their names.
-  const bool is_written = slot.golden->argument.empty() ? slot.golden->index < outputs : slot.golden->argument == "self";
+  const bool is_written =
+      slot.golden->argument.empty() ? slot.golden->index < outputs : slot.golden->argument == "self";
   return is_written ? "overwritten without being read" : std::string_view();
 }
 
