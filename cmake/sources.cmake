@@ -655,6 +655,8 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/verbs.cc
   cli/compare/rules.cc
   cli/compare/view.cc
+  cli/weights/weights.cc
+  cli/weights/weights_report.cc
 )
 
 # The C door, not part of the core.
@@ -665,9 +667,39 @@ set(OPDUMP_ABI_SOURCES
   abi/request.cc
 )
 
+# What walks over elements is compiled for speed, the rest as the tool.
+list(APPEND OPDUMP_CORE_SOURCES
+  weights/content.cc
+  weights/elements.cc
+  weights/measure.cc
+  weights/rounding.cc
+)
+list(APPEND OPDUMP_TOOL_SOURCES
+  weights/judge/compare_weights.cc
+  weights/judge/differences.cc
+  weights/judge/folds.cc
+  weights/judge/odd.cc
+  weights/match/by_layers.cc
+  weights/match/by_name.cc
+  weights/match/by_value.cc
+  weights/match/matching.cc
+  weights/match/merged.cc
+  weights/match/names.cc
+  weights/match/order.cc
+  weights/read/dump_weights.cc
+  weights/read/files.cc
+  weights/read/folders.cc
+)
+
 set(OPDUMP_TESTS_arrays
   arrays/file_test.cc
   arrays/numpy_text_test.cc
+)
+set(OPDUMP_TESTS_weights
+  weights/match/names_test.cc
+  weights/match/order_test.cc
+  weights/read/files_test.cc
+  weights/rounding_test.cc
 )
 set(OPDUMP_TESTS_cli
   cli/record/run_models_missing.cc  # what the program has beside the verbs
@@ -675,4 +707,4 @@ set(OPDUMP_TESTS_cli
   cli/source_lines_test.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report blame result serve msaccucmp arrays cli)
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report blame result serve msaccucmp arrays weights cli)

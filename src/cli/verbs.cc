@@ -27,6 +27,8 @@ constexpr std::array kVerbs{
          true},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare,
          Together::shared, true},
+    Verb{"weights", "Compare the weights of two checkpoints, models or dumps", run_weights, Together::leader,
+         true},
     Verb{"rules", "List the rules by which a comparison reasons", run_rules, Together::leader, true},
     Verb{"blame", "Run differing operators again and name the one that is wrong", run_blame},
     Verb{"reproduce", "Write a script that shows the error of an operator", run_reproduce},

@@ -27,7 +27,7 @@ enum class Packing : std::uint8_t {
   npy,       // `part` is a .npy file
   deflated,  // `part` is a .npy file, deflated
   base64,    // `part` is a .npy file as base64
-  onnx,      // the file is a TensorProto that has its elements as numbers
+  onnx,      // `part` is a TensorProto that has its elements as numbers
   strided,   // in `part` as they are, by `strides`
   hdf5,      // in the dataset `member` of an HDF5 file, in chunks or in another byte order
 };

@@ -6,12 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/text.h"
 #include "model/tensor_view.h"
 
 namespace opdump::format {
 namespace {
 
 using model::DType;
+using Wire = protozero::pbf_wire_type;
 
 enum TensorField : protozero::pbf_tag_type {
   kDims = 1,
@@ -25,8 +27,11 @@ enum TensorField : protozero::pbf_tag_type {
   kRawData = 9,
   kDoubleData = 10,
   kUint64Data = 11,
+  kExternalData = 13,
   kDataLocation = 14,
 };
+// Of ModelProto, GraphProto and StringStringEntryProto.
+constexpr protozero::pbf_tag_type kModelGraph = 7, kInitializer = 5, kEntryKey = 1, kEntryValue = 2;
 
 Error corrupt(std::string message) { return {Code::corrupt, "tensor: " + std::move(message)}; }
 
@@ -116,8 +121,6 @@ class ElementWriter {
   bool is_too_long_ = false;
 };
 
-using Wire = protozero::pbf_wire_type;
-
 constexpr std::uint32_t field(TensorField number, Wire wire) { return protozero::tag_and_type(number, wire); }
 
 // Packed or one by one: writers may choose. A field of another type is none of ours.
@@ -156,8 +159,25 @@ void put_numbers(protozero::pbf_reader& message, std::size_t bytes, ElementWrite
 
 struct Parsed {
   OnnxTensor tensor;
+  OnnxExternal external;
   bool is_external = false, is_part = false, has_type = false;
 };
+
+// An entry of external_data: "location", "offset", "length".
+void take_entry(protozero::pbf_reader entry, OnnxExternal& external) {
+  std::string key, value;
+  while (entry.next()) {
+    if (entry.tag_and_type() == protozero::tag_and_type(kEntryKey, Wire::length_delimited))
+      key = entry.get_string();
+    else if (entry.tag_and_type() == protozero::tag_and_type(kEntryValue, Wire::length_delimited))
+      value = entry.get_string();
+    else
+      entry.skip();
+  }
+  if (key == "location") external.location = value;
+  if (key == "offset") external.offset = parse_uint64(value).value_or(UINT64_MAX);
+  if (key == "length") external.bytes = parse_uint64(value).value_or(UINT64_MAX);
+}
 
 Parsed parse(std::string_view text) {
   Parsed parsed;
@@ -190,6 +210,9 @@ Parsed parse(std::string_view text) {
       case field(kDataLocation, Wire::varint):
         parsed.is_external = message.get_int32() == 1;
         break;
+      case field(kExternalData, Wire::length_delimited):
+        take_entry(message.get_message(), parsed.external);
+        break;
       default:
         message.skip();
     }
@@ -206,14 +229,15 @@ std::uint64_t bytes_of(const OnnxTensor& tensor) {
   return model::TensorView{tensor.dtype, tensor.shape, {}, nullptr}.byte_count();
 }
 
-Result<> check(const Parsed& parsed, std::uint64_t file_bytes) {
+Result<> check(const Parsed& parsed, std::uint64_t file_bytes, bool may_be_external) {
   const OnnxTensor& tensor = parsed.tensor;
   if (!parsed.has_type) return corrupt("it says no type of its elements");
   if (tensor.dtype == DType::undefined || parsed.is_part)
     return Error(Code::unsupported, "tensor: text, or elements of a type that is not read");
-  if (parsed.is_external)
+  if (parsed.is_external && !may_be_external)
     return Error(Code::unsupported, "tensor: its elements lie in another file, which is not opened");
   const auto count = model::element_count(tensor.shape);
+  if (count && parsed.is_external) return ok();
   if (!count) return corrupt("shape " + model::format_shape(tensor.shape) + " is larger than any file");
   const std::uint64_t bytes = bytes_of(tensor);
   if (tensor.raw ? tensor.raw->bytes != bytes : *count > file_bytes)
@@ -227,11 +251,49 @@ Result<> check(const Parsed& parsed, std::uint64_t file_bytes) {
 Result<OnnxTensor> decode_onnx_tensor(std::span<const std::byte> file) {
   try {
     Parsed parsed = parse(text_of(file));
-    OPDUMP_CHECK_OK(check(parsed, file.size()));
+    OPDUMP_CHECK_OK(check(parsed, file.size(), false));
     return std::move(parsed.tensor);
   } catch (const std::exception& fault) {
     return corrupt(std::string("not a TensorProto: ") + fault.what());
   }
+}
+
+namespace {
+
+// `bytes` lie in `file`.
+OnnxInitializer read_initializer(std::string_view bytes, std::string_view file) {
+  OnnxInitializer initializer;
+  initializer.message = {static_cast<std::uint64_t>(bytes.data() - file.data()), bytes.size()};
+  Parsed parsed = parse(bytes);
+  if (auto checked = check(parsed, bytes.size(), true); !checked)
+    initializer.fault = checked.error().message();
+  if (parsed.is_external) parsed.tensor.external = std::move(parsed.external);
+  if (parsed.tensor.raw) parsed.tensor.raw->offset += initializer.message.offset;
+  initializer.tensor = std::move(parsed.tensor);
+  return initializer;
+}
+
+}  // namespace
+
+Result<> list_onnx_initializers(std::span<const std::byte> file,
+                                const std::function<void(OnnxInitializer)>& take) {
+  const std::string_view text = text_of(file);
+  bool has_graph = false;
+  try {
+    protozero::pbf_reader model(text.data(), text.size());
+    while (model.next(kModelGraph, Wire::length_delimited)) {
+      has_graph = true;
+      protozero::pbf_reader graph = model.get_message();
+      while (graph.next(kInitializer, Wire::length_delimited)) {
+        const auto bytes = graph.get_view();
+        take(read_initializer({bytes.data(), bytes.size()}, text));
+      }
+    }
+  } catch (const std::exception& fault) {
+    return Error(Code::corrupt, std::string("not a model of ONNX: ") + fault.what());
+  }
+  if (!has_graph) return Error(Code::corrupt, "not a model of ONNX: it has no graph");
+  return ok();
 }
 
 Result<Scratch> read_onnx_elements(std::span<const std::byte> file, const OnnxTensor& tensor) {

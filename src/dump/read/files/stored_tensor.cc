@@ -64,7 +64,9 @@ model::DType stored_dtype(const Slot& slot) {
 Result<StoredTensor> StoredTensor::read(const Slot& slot, Alignment alignment) {
   if (slot.packing == Packing::hdf5) return read_hdf5(slot);
   if (slot.packing == Packing::onnx) {
-    OPDUMP_TRY(MappedFile mapped, MappedFile::open(slot.file));
+    const auto [offset, size] = slot.part.value_or(format::Extent());
+    OPDUMP_TRY(MappedFile mapped,
+               slot.part ? MappedFile::open_part(slot.file, offset, size) : MappedFile::open(slot.file));
     return read_numbers(std::move(mapped));
   }
   const bool is_npy = slot.packing == Packing::npy || (!slot.part && slot.packing == Packing::none);
