@@ -9,7 +9,7 @@ set(OPDUMP_UNITY_FOLDERS
   capture capture/graph capture/jobs group compare compare/facts compare/judge compare/measure compare/measure/sharded compare/pairs compare/pairs/across compare/pairs/frame
   compare/pairs/quantised compare/pairs/sharded compare/rules compare/rules/accuse compare/rules/explain compare/rules/gains compare/rules/leave_out compare/rules/rounding compare/rules/same compare/wiring report result serve terminal arrays blame
   msaccucmp msaccucmp/convert msaccucmp/judge msaccucmp/plugins msaccucmp/read msaccucmp/verbs msaccucmp/write
-  cli cli/compare cli/convert cli/graph cli/ls cli/record)
+  cli cli/compare cli/convert cli/diff cli/graph cli/ls cli/record)
 
 function(opdump_group_sources)
   foreach(source IN LISTS ARGN)
