@@ -19,6 +19,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file/kept_file.cc
   base/process/launcher.cc
   base/process/line_server.cc
+  base/process/logged_child.cc
   base/file/map_room.cc
   base/file/nameless_file.cc
   base/text/packed_texts.cc
@@ -621,6 +622,12 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/convert/convert_log.cc
   cli/convert/convert_plan.cc
   cli/convert/convert_slots.cc
+  cli/diff/answer.cc
+  cli/diff/bits.cc
+  cli/diff/command_line.cc
+  cli/diff/diff.cc
+  cli/diff/judge.cc
+  cli/diff/side.cc
   cli/graph/graph.cc
   cli/graph/graph_convert.cc
   cli/graph/graph_find.cc
@@ -703,6 +710,7 @@ set(OPDUMP_TESTS_weights
 )
 set(OPDUMP_TESTS_cli
   cli/record/run_models_missing.cc  # what the program has beside the verbs
+  cli/diff/command_line_test.cc
   cli/select_test.cc
   cli/source_lines_test.cc
 )

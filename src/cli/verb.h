@@ -49,6 +49,7 @@ Result<int> run_cache(std::span<const char* const> args);
 Result<int> run_compare(std::span<const char* const> args);
 Result<int> run_completion(std::span<const char* const> args);
 Result<int> run_convert(std::span<const char* const> args);
+Result<int> run_diff(std::span<const char* const> args);
 Result<int> run_doctor(std::span<const char* const> args);
 Result<int> run_export(std::span<const char* const> args);
 Result<int> run_graph(std::span<const char* const> args);

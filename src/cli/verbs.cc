@@ -17,6 +17,7 @@ namespace opdump::cli {
 namespace {
 
 constexpr std::array kVerbs{
+    Verb{"diff", "Name the operator by which two programs part", run_diff},
     Verb{"run", "Run a program and dump what its operators read and write", run_run, Together::each},
     Verb{"plan", "Check a dump configuration and print what it asks for", run_plan, Together::leader, true},
     Verb{"ls", "List what is in a dump", run_ls, Together::leader, true},

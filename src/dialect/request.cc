@@ -69,9 +69,11 @@ Result<std::string> make_config(const Request& request) {
   OPDUMP_TRY(common["path"], path_value(request.output));
   common["net_name"] = "model";
   OPDUMP_TRY(common["iteration"], iteration_value(request.steps));
-  const bool tensors = request.tensors || !request.statistics;
-  common["saved_data"] = !request.statistics ? "tensor" : tensors ? "full" : "statistic";
-  if (request.statistics) common["statistic_category"] = {"max", "min", "avg", "l2norm", "nan count"};
+  const bool statistics = request.statistics || request.fingerprints;
+  const bool tensors = request.tensors || !statistics;
+  common["saved_data"] = !statistics ? "tensor" : tensors ? "full" : "statistic";
+  if (statistics) common["statistic_category"] = {"max", "min", "avg", "l2norm", "nan count"};
+  if (request.fingerprints) common["statistic_category"].push_back("md5");
   OPDUMP_CHECK_OK(check_filter(plan::FilterKind::ops, "ops", request.ops));
   OPDUMP_CHECK_OK(check_filter(plan::FilterKind::module, "module", request.module));
   if (!request.ops.empty()) own["ops"] = request.ops;

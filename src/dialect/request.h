@@ -21,6 +21,7 @@ struct Request {
   std::string budget{};         // "20G"; default: "auto"
   bool tensors = false;         // default if neither is set
   bool statistics = false;
+  bool fingerprints = false;  // instead of both
 };
 
 // The configuration that says the same. Errors: config; the message begins with the name of the option.

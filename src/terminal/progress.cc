@@ -43,4 +43,19 @@ void Progress::update(std::uint64_t done_bytes, std::uint64_t total_bytes) {
             std::to_string(static_cast<int>(share * 100)) + "% of " + format_bytes(total_bytes) + "\033[K");
 }
 
+LiveLine::LiveLine()
+    : is_terminal_(Progress::is_shown()), next_draw_(Clock::now() + std::chrono::seconds(1)) {}
+
+LiveLine::~LiveLine() {
+  if (has_drawn_) write_bar("\r\033[K");
+}
+
+void LiveLine::show(std::string_view text) {
+  const auto now = Clock::now();
+  if (!is_terminal_ || now < next_draw_) return;
+  next_draw_ = now + std::chrono::milliseconds(100);
+  has_drawn_ = true;
+  write_bar("\r" + std::string(text) + "\033[K");
+}
+
 }  // namespace opdump::terminal

@@ -1,10 +1,11 @@
-// A progress bar on stderr. It appears only if stderr is a terminal, and only if the work takes longer than
-// a second.
+// Progress on stderr: a bar, or a line of words. It appears only if stderr is a terminal, and only if the
+// work takes longer than a second.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace opdump::terminal {
 
@@ -24,6 +25,23 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   std::string label_;
+  bool is_terminal_, has_drawn_ = false;
+  Clock::time_point next_draw_;
+};
+
+// A line that changes, for work of unknown length.
+class LiveLine {
+ public:
+  LiveLine();
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+  ~LiveLine();  // wipes the line
+
+  // May be called often. Not thread-safe.
+  void show(std::string_view text);
+
+ private:
+  using Clock = std::chrono::steady_clock;
   bool is_terminal_, has_drawn_ = false;
   Clock::time_point next_draw_;
 };

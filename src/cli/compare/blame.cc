@@ -96,8 +96,10 @@ Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answ
   return writer.note_blame(blame::first_line(answer), culprits);
 }
 
-Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual, ReplayWorkers& workers,
-                        std::uint64_t limit, compare::CompareOptions options, const BlameOutput& output) {
+Result<blame::BlameAnswer> ask_blame(
+    const dump::DumpSet& golden, const dump::DumpSet& actual, ReplayWorkers& workers, std::uint64_t limit,
+    compare::CompareOptions options,
+    const std::function<Result<>(const compare::Comparison& comparison)>& compared) {
   workers.introduce(actual);
   workers.introduce(golden);
   blame::BlameOptions blaming;
@@ -106,9 +108,16 @@ Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual
   blaming.replay = [&](std::string request) { return workers.ask(std::move(request)); };
   blaming.expect = [&](const blame::Upcoming& expected) { workers.expect(expected); };
   compare::Comparison comparison;
-  OPDUMP_TRY(const blame::BlameAnswer answer, blame::find_blame(golden, actual, blaming, comparison));
+  OPDUMP_TRY(blame::BlameAnswer answer, blame::find_blame(golden, actual, blaming, comparison));
   workers.end();
-  if (output.compared) OPDUMP_CHECK_OK(output.compared(comparison));
+  if (compared) OPDUMP_CHECK_OK(compared(comparison));
+  return answer;
+}
+
+Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual, ReplayWorkers& workers,
+                        std::uint64_t limit, compare::CompareOptions options, const BlameOutput& output) {
+  OPDUMP_TRY(const blame::BlameAnswer answer,
+             ask_blame(golden, actual, workers, limit, std::move(options), output.compared));
   const std::string first = golden.path().string(), second = actual.path().string();
   if (output.answered) OPDUMP_CHECK_OK(output.answered(answer));
   if (output.json)

@@ -26,8 +26,15 @@ struct BlameOutput {
   // Gets the answer; may be empty.
   std::function<Result<>(const blame::BlameAnswer& answer)> answered = {};
 };
-// Finds the culprit and prints the answer. Returns the exit status. `options` are those of the comparison.
-// At most `limit` operators run again in `workers`, which are best prepared before the dumps are opened.
+// Finds the culprit. `options` are those of the comparison, which is handed to `compared`, if that is not
+// empty. At most `limit` operators run again in `workers`, which are best prepared before the dumps are
+// opened.
+Result<blame::BlameAnswer> ask_blame(
+    const dump::DumpSet& golden, const dump::DumpSet& actual, ReplayWorkers& workers, std::uint64_t limit,
+    compare::CompareOptions options,
+    const std::function<Result<>(const compare::Comparison& comparison)>& compared);
+
+// Finds the culprit and prints the answer. Returns the exit status. The rest as above.
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual, ReplayWorkers& workers,
                         std::uint64_t limit, compare::CompareOptions options, const BlameOutput& output);
 

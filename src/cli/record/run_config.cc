@@ -64,9 +64,10 @@ std::string config_in_environment() {
 Result<> check_request(const RecordingArguments& arguments) {
   const dialect::Request& request = arguments.request;
   const std::pair<const char*, bool> options[] = {
-      {"--steps", !request.steps.empty()},   {"--ops", !request.ops.empty()},
-      {"--module", !request.module.empty()}, {"--budget", !request.budget.empty()},
-      {"--tensors", request.tensors},        {"--stats", request.statistics}};
+      {"--steps", !request.steps.empty()},     {"--ops", !request.ops.empty()},
+      {"--module", !request.module.empty()},   {"--budget", !request.budget.empty()},
+      {"--tensors", request.tensors},          {"--stats", request.statistics},
+      {"--fingerprints", request.fingerprints}};
   for (const auto& [name, is_given] : options) {
     if (is_given && !arguments.config.empty())
       return Error(Code::usage, std::string(name) + " excludes --config: write it in the configuration");
@@ -145,6 +146,8 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
       ->type_name("REGEX");
   app.add_flag("--tensors", request.tensors, "record tensors; the default");
   app.add_flag("--stats", request.statistics, "record statistics instead of tensors; with --tensors both");
+  app.add_flag("--fingerprints", request.fingerprints,
+               "record fingerprints instead: a hash and statistics of each tensor, for opdump diff");
   app.add_option("--budget", request.budget,
                  "the most to write: 512M, 20G, or free for what the disk has, less 5 %; default: a fifth of "
                  "that, 10 GiB at most")
