@@ -89,6 +89,8 @@ cd "$folder/src/re2"
 mkdir objects
 printf '#include "%s"\n' util/rune.cc util/strutil.cc >support.cc
 printf '%s\n' re2/*.cc support.cc | xargs -P "$(nproc)" -I{} sh -c 'c++ -std=c++17 -O2 -DNDEBUG -fPIC -w -I. -c {} -o objects/$(basename {} .cc).o'
+# Debian's source lacks the tables that are generated of Unicode's data; its static library has them, and they are nothing but data.
+(cd objects && ar x "$(echo /usr/lib/*/libre2.a)" perl_groups.o unicode_casefold.o unicode_groups.o)
 archive re2 objects/*.o
 mkdir "$folder/include/re2"
 cp re2/*.h "$folder/include/re2"
