@@ -39,7 +39,7 @@ std::uint32_t RowSums::find_source(bool is_golden, std::uint32_t execution, std:
   return source;
 }
 
-std::uint32_t RowSums::find_source(bool is_golden, std::uint32_t execution, std::size_t place) {
+std::uint32_t RowSums::note_inputs(bool is_golden, std::uint32_t execution, std::size_t place) {
   const auto wiring = runs_.runs(is_golden).wiring_of(execution);
   std::uint32_t source = kNone;
   if (wiring == nullptr) return source;
@@ -58,8 +58,8 @@ void RowSums::add(std::size_t place, const AxisMap* map) {
   const dump::OperatorRun run = in_golden ? runs_.runs(true).without_slots(pair.golden)
                                           : runs_.runs(false).without_slots(pair.actual);
   std::uint32_t source = kNone;
-  if (in_golden) source = std::min(source, find_source(true, pair.golden, place));
-  if (in_actual) source = std::min(source, find_source(false, pair.actual, place));
+  if (in_golden) source = std::min(source, note_inputs(true, pair.golden, place));
+  if (in_actual) source = std::min(source, note_inputs(false, pair.actual, place));
   const bool is_forward = phase_of(run) == model::Phase::forward;
   const auto first = first_.find(run.rank);
   if (!is_forward && first != first_.end()) {

@@ -26,7 +26,7 @@ class RowSums {
  private:
   static constexpr std::uint32_t kNone = OperatorPair::kNone;
   std::uint32_t find_source(bool is_golden, std::uint32_t execution, std::uint32_t input) const;
-  std::uint32_t find_source(bool is_golden, std::uint32_t execution, std::size_t place);
+  std::uint32_t note_inputs(bool is_golden, std::uint32_t execution, std::size_t place);
   bool has_left_out_input(std::size_t place) const;
   bool puts_together(std::size_t place, const AxisMap& map) const;
   bool chooses_same(std::size_t place, const AxisMap& map, std::size_t axis) const;
