@@ -158,10 +158,10 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
     auto match = match_root(runs, root, next);
     if (!match) continue;
     if (!wanted.empty()) keep_wanted(wanted, match->map);
-    if (match->map.blocks.empty()) break;
+    if (match->map.blocks.empty()) continue;
     const bool is_contradicted = std::ranges::any_of(
         *roots, [&](const Root& other) { return contradicts(runs, other, match->map); });
-    if (is_contradicted && wanted.empty()) return std::nullopt;
+    if (is_contradicted) continue;  // its rows are alike, as those of a mask
     name_keys(runs, places, match->map);
     return FoundMap{.map = std::move(match->map),
                     .by = std::string(match->is_exact ? "equal" : "nearly equal") + " elements of " +
