@@ -352,6 +352,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/measure/not_finite.cc
   compare/measure/measure_integers.cc
   compare/measure/measure_pair.cc
+  compare/measure/measure_parts.cc
   compare/measure/packed_result.cc
   compare/measure/sharded/measure_shards.cc
   compare/measure/sharded/rank_averages.cc
@@ -379,6 +380,14 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/quantised/fused_activations.cc
   compare/pairs/quantised/quantisation.cc
   compare/pairs/quantised/quantised_integers.cc
+  compare/pairs/rows/axis_map.cc
+  compare/pairs/rows/common_rows.cc
+  compare/pairs/rows/continuations.cc
+  compare/pairs/rows/find_axis_map.cc
+  compare/pairs/rows/match_rows.cc
+  compare/pairs/rows/paired_runs.cc
+  compare/pairs/rows/row_origin.cc
+  compare/pairs/rows/row_sums.cc
   compare/pairs/sharded/pair_shards.cc
   compare/pairs/sharded/rank_groups.cc
   compare/pairs/sharded/rank_peers.cc
@@ -404,6 +413,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/gains/usual.cc
   compare/rules/gains/usual_gains.cc
   compare/rules/leave_out/never_read.cc
+  compare/rules/leave_out/other_rows.cc
   compare/rules/leave_out/tensors.cc
   compare/rules/forward_cover.cc
   compare/rules/ledger.cc
@@ -432,6 +442,7 @@ set(OPDUMP_TESTS_compare
   compare/judge/walk_test.cc
   compare/measure/sharded/rank_averages_test.cc
   compare/measure/sharded/shard_layout_test.cc
+  compare/measure/measure_parts_test.cc
   compare/measure/relation_test.cc
   compare/measure/not_finite_test.cc
   compare/measure/statistics_test.cc
@@ -442,6 +453,8 @@ set(OPDUMP_TESTS_compare
   compare/pairs/frame/scope_test.cc
   compare/pairs/pair_slots_test.cc
   compare/pairs/pairing_test.cc
+  compare/pairs/rows/axis_map_test.cc
+  compare/pairs/rows/match_rows_test.cc
   compare/pairs/sharded/rank_groups_test.cc
   compare/pairs/sharded/recorded_layout_test.cc
   compare/pairs/sharded/shard_rules_test.cc

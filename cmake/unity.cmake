@@ -7,7 +7,7 @@ set(OPDUMP_UNITY_FOLDERS
   base base/file base/process base/text model plan dialect math/layout
   format/tensors format/graphs format/graphs/ge format/tables dump dump/write dump/write/folder dump/read dump/read/files
   capture capture/graph capture/jobs group compare compare/facts compare/judge compare/measure compare/measure/sharded compare/pairs compare/pairs/across compare/pairs/frame
-  compare/pairs/quantised compare/pairs/sharded compare/rules compare/rules/accuse compare/rules/explain compare/rules/gains compare/rules/leave_out compare/rules/rounding compare/rules/same compare/wiring report result serve terminal arrays blame
+  compare/pairs/quantised compare/pairs/rows compare/pairs/sharded compare/rules compare/rules/accuse compare/rules/explain compare/rules/gains compare/rules/leave_out compare/rules/rounding compare/rules/same compare/wiring report result serve terminal arrays blame
   msaccucmp msaccucmp/convert msaccucmp/judge msaccucmp/plugins msaccucmp/read msaccucmp/verbs msaccucmp/write
   weights weights/judge weights/match weights/read
   cli cli/compare cli/convert cli/diff cli/graph cli/ls cli/record cli/weights)

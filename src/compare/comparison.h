@@ -60,6 +60,7 @@ inline bool is_fine(Verdict verdict) {
 }
 
 struct ShardedSlot;  // sharded/measure_shards.h
+struct SlotParts;    // measure/measure_parts.h
 struct ShardRules;   // sharded/shard_rules.h
 
 struct SlotComparison {
@@ -79,6 +80,8 @@ struct SlotComparison {
   // rank that is off by most.
   std::shared_ptr<const ShardedSlot> sharded = nullptr;
   std::vector<std::uint32_t> wrong_ranks = {};  // whose tensors differ
+  // What is compared of it, where one run has other rows than the other; null: all.
+  std::shared_ptr<const SlotParts> parts = nullptr;
   bool is_sum = false;                          // each rank has a term of a sum
   bool is_cut_in_rows = false;                  // each rank has some rows
   double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none
@@ -214,6 +217,10 @@ struct CompareOptions {
   // How ranks hold tensors; null: all is found. An error unless one dump has one rank and the other those of
   // its mesh.
   std::shared_ptr<const ShardRules> shards;
+  // Elements must be equal bit by bit: no rounding is excused. Goes with tolerances of 0.
+  bool is_bitwise = false;
+  // Which rows of golden are which of actual: "row 2 is row 0"; empty: found where the runs have other rows.
+  std::vector<std::pair<std::int64_t, std::int64_t>> rows;
   std::set<std::string, std::less<>> without;  // names of rules that are switched off (rules/rule.h)
   bool explain = false;                        // fill in Comparison::trace
   const group::Share* share = nullptr;         // null: this process does it all

@@ -17,6 +17,7 @@
 #include "compare/measure/share.h"
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
+#include "compare/pairs/rows/common_rows.h"
 #include "compare/pairs/sharded/shard_rules.h"
 #include "compare/rules/rule.h"
 #include "group/group.h"
@@ -36,7 +37,7 @@ constexpr std::size_t kMostModules = 24;         // lines
 constexpr std::uint64_t kLargestMap = 64 << 20;  // bytes
 
 struct CompareArguments {
-  std::string golden, actual, csv_path, save_path, map_path, shard_path;
+  std::string golden, actual, csv_path, save_path, map_path, shard_path, rows;
   bool is_across = false;
   bool json = false, all = false, blames = false, by_module = false;
   RunFilter filter;
@@ -86,8 +87,13 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->check(not_negative());
   app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype, as it is")
       ->check(not_negative());
+  app.add_flag("--bitwise", arguments.options.is_bitwise,
+               "Elements must be equal bit by bit: names the first operator that is not")
+      ->excludes("--rtol", "--atol");
   app.add_option("--map", arguments.map_path,
                  "Which operators are the same: lines \"GOLDEN-NAME ACTUAL-NAME\", '-' for none");
+  app.add_option("--rows", arguments.rows,
+                 "Which rows of the batches are the same, where it cannot be found: GOLDEN=ACTUAL,...");
   app.add_option("--shard", arguments.shard_path,
                  "How ranks hold tensors, where it cannot be found: lines of a mesh and placements");
   app.add_flag("--across", arguments.is_across,
@@ -346,6 +352,7 @@ Result<int> run_compare(std::span<const char* const> args) {
   if (arguments.json && arguments.csv_path == "-")
     return Error(Code::usage, "--json and --csv - both print to stdout; give one of them");
   if (arguments.is_across) arguments.options.across = true;
+  if (arguments.options.is_bitwise) arguments.options.rtol = arguments.options.atol = 0;
   OPDUMP_CHECK_OK(switch_off(arguments.without, arguments.options));
   if (!arguments.map_path.empty()) {
     OPDUMP_TRY(const std::string text, read_file(arguments.map_path, kLargestMap));
@@ -358,6 +365,11 @@ Result<int> run_compare(std::span<const char* const> args) {
     auto rules = compare::parse_shard_rules(text);
     if (!rules) return rules.take_error().within(arguments.shard_path);
     arguments.options.shards = std::make_shared<const compare::ShardRules>(std::move(*rules));
+  }
+  if (!arguments.rows.empty()) {
+    auto rows = compare::parse_rows(arguments.rows);
+    if (!rows) return rows.take_error().within("--rows");
+    arguments.options.rows = std::move(*rows);
   }
   OPDUMP_TRY(const group::Group group, group::Group::join());
   auto status = compare_in(group, arguments);

@@ -3,26 +3,34 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/text/text.h"
 #include "compare/facts/environment.h"
 #include "compare/facts/integer_operators.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/facts/systematic.h"
 #include "compare/facts/unfinished.h"
 #include "compare/judge/open_questions.h"
 #include "compare/judge/walk.h"
+#include "compare/key_slots.h"
 #include "compare/measure/measure.h"
 #include "compare/measure/share.h"
 #include "compare/measure/tasks.h"
+#include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/make_operator.h"
 #include "compare/pairs/pairing.h"
 #include "compare/pairs/quantised/fused_activations.h"
 #include "compare/pairs/quantised/quantisation.h"
+#include "compare/pairs/rows/common_rows.h"
+#include "compare/pairs/rows/continuations.h"
 #include "compare/pairs/sharded/pair_shards.h"
 #include "compare/rules/gains/gain_judge.h"
+#include "compare/rules/leave_out/leave_out.h"
+#include "compare/rules/rounding/conditioning.h"
 
 namespace opdump::compare {
 namespace {
@@ -90,6 +98,7 @@ class Comparer {
     std::move(walk_).conclude(comparison_);
     if (!study_.relation.is_across && study_.relation.sharded == nullptr) doubt_small_cover();
     note_unrecorded_steps();
+    if (options_.is_bitwise && comparison_.first_bad) note_bits(*comparison_.first_bad);
     return std::move(comparison_);
   }
 
@@ -185,6 +194,19 @@ class Comparer {
     return ok();
   }
 
+  // How far apart what is not equal bit by bit is.
+  void note_bits(const OperatorComparison& op) {
+    constexpr double kOwnRoundoffs = 4;
+    const SlotComparison* const slot = key_slot(op);
+    if (slot == nullptr || !slot->metrics || !(roundoff(slot->dtype) > 0)) return;
+    const double units = slot->metrics->relative_l2 / roundoff(slot->dtype);
+    comparison_.notes.push_back(
+        {{},
+         "bit by bit: " + slot_name(*slot) + " differs by " + format_g(units) + " times a rounding of " +
+             std::string(model::dtype_info(slot->dtype).name) +
+             (units <= kOwnRoundoffs ? ", as another kernel or another order of a sum does: no fault" : "")});
+  }
+
   // A row that what follows may still change waits, and so do those behind it.
   void hold(OperatorComparison op, std::size_t place) {
     held_.emplace_back(place, std::move(op));
@@ -229,6 +251,45 @@ Result<> refuse_integers(std::string_view side, std::string_view other, const du
                                       std::string(other) +
                                       " with the ONNX model in floating point, and that one with " + name +
                                       (is_executed ? ", or record it without --as-executed" : ""));
+}
+
+// Runs of other rows are looked for where they are runs of the same operators otherwise.
+Result<std::unique_ptr<const CommonRows>> find_common_rows(const dump::Runs& golden, const dump::Runs& actual,
+                                                           Pairing& pairing, bool is_special,
+                                                           const CompareOptions& options) {
+  std::unique_ptr<const CommonRows> rows;
+  if (is_special && !options.rows.empty())
+    return Error(Code::usage, "--rows needs two runs of one framework, on as many ranks, in floating point");
+  if (is_special || options.without.contains(kOtherRows.name)) return rows;
+  OPDUMP_TRY(rows, CommonRows::find(golden, actual, pairing.pairs, options.rows));
+  if (rows == nullptr) return rows;
+  // Steps that go on where golden's has ended already.
+  if (auto pairs = pair_continuations(golden, actual, pairing.pairs); !pairs.empty()) {
+    std::swap(pairs, pairing.pairs);
+    OPDUMP_TRY(auto all, CommonRows::find(golden, actual, pairing.pairs, options.rows));
+    if (all != nullptr && all->steps() > rows->steps()) {
+      rows = std::move(all);
+      pairing.notes.push_back("steps of actual continue the one of golden before them");
+    } else {
+      pairing.pairs = std::move(pairs);
+      OPDUMP_TRY(rows, CommonRows::find(golden, actual, pairing.pairs, options.rows));
+    }
+  }
+  if (!rows->doubt().empty()) pairing.incomplete.push_back(rows->doubt());
+  // A batch that has lost rows may be the fault.
+  if (rows->left_out() > 0 && options.rows.empty())
+    pairing.incomplete.push_back(counted(rows->left_out(), "operator") +
+                                 (rows->left_out() == 1 ? " follows" : " follow") +
+                                 " from sums over rows that only one run has; --rows says that this is meant");
+  // One row lies in memory otherwise than several: a run copies what the other one only views.
+  for (OperatorPair& pair : pairing.pairs) {
+    if (pair.is_whole() || pair.is_alone || pair.fusion != Fusion::none) continue;
+    const dump::OperatorRun run = pair.golden != OperatorPair::kNone
+                                      ? golden.without_slots(pair.golden)
+                                      : actual.without_slots(pair.actual);
+    if (kind_of(run.type).role == OperatorRole::moves) pair.fusion = Fusion::moves;
+  }
+  return rows;
 }
 
 }  // namespace
@@ -280,9 +341,12 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
     quantisation->arrange(pairing.pairs, is_across);
     pairing.notes.push_back(quantisation->note());
   }
+  OPDUMP_TRY(const std::unique_ptr<const CommonRows> rows,
+             find_common_rows(golden_runs, actual_runs, pairing, is_across || sharded || quantisation, options));
   const RunRelation relation{.is_across = is_across,
                              .sharded = sharded ? &*sharded : nullptr,
-                             .quantisation = quantisation ? &*quantisation : nullptr};
+                             .quantisation = quantisation ? &*quantisation : nullptr,
+                             .rows = rows.get()};
   return Comparer(golden, actual, pairing, options, relation).compare();
 }
 

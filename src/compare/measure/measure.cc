@@ -9,6 +9,7 @@
 #include "base/file/resident.h"
 #include "compare/measure/measure_integers.h"
 #include "compare/measure/measure_pair.h"
+#include "compare/measure/measure_parts.h"
 #include "compare/measure/sharded/measure_shards.h"
 #include "compare/measure/statistics.h"
 #include "compare/measure/tensor_layout.h"
@@ -59,8 +60,9 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
   const model::DType actual_dtype =
       slot.actual->dtype == model::DType::undefined ? a.dtype : slot.actual->dtype;
 
+  const bool has_parts = slot.parts != nullptr;
   const bool is_relaxed = slot.any_layout && g.element_count() == a.element_count();
-  if (!is_relaxed && !(g.shape == a.shape))
+  if (!is_relaxed && !has_parts && !(g.shape == a.shape))
     return settle(slot, Verdict::not_comparable,
                   against("shape", model::format_shape(g.shape), model::format_shape(a.shape)));
   for (StoredTensor* const side : {&*golden, &*actual})
@@ -68,6 +70,8 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
       return settle(slot, Verdict::unreadable, straight.error().message());
   if (slot.dtype != actual_dtype)
     slot.reason = against("dtype", model::dtype_info(slot.dtype).name, model::dtype_info(actual_dtype).name);
+  const model::DType dtype = coarser_dtype(slot.dtype, actual_dtype);
+  if (has_parts) return measure_parts(slot, g, a, dtype, options, threads);
   slot.bytes = g.byte_count();
   if (is_identical(g, a)) {
     math::Metrics equal;
@@ -79,13 +83,15 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
     slot.reason += (slot.reason.empty() ? "" : "; ") + moved;
   const model::TensorView in_golden = permute(g, layout.golden_axes);
   slot.shape = in_golden.shape;
-  const auto metrics = measure_pair(permute(a, layout.actual_axes), in_golden,
-                                    coarser_dtype(slot.dtype, actual_dtype), options, threads);
+  const auto metrics = measure_pair(permute(a, layout.actual_axes), in_golden, dtype, options, threads);
   if (!metrics) {
     slot.bytes = 0;
     return settle(slot, Verdict::not_comparable, metrics.error().message());
   }
   judge_metrics(slot, *metrics);
+  const bool can_tell_bits = g.dtype == a.dtype && g.is_contiguous() && a.is_contiguous();
+  if (options.is_bitwise && slot.verdict == Verdict::match && can_tell_bits)
+    settle(slot, Verdict::own_error, "equal numbers of other bits: the sign of 0, or a NaN");
 }
 
 void measure_statistics(SlotComparison& slot, const CompareOptions& options) {
@@ -126,10 +132,13 @@ void measure_slot(SlotComparison& slot, const CompareOptions& options, unsigned 
   if (slot.golden == nullptr) return settle(slot, Verdict::extra, "only in actual");
   if (slot.actual == nullptr) return settle(slot, Verdict::missing, "only in golden");
   if (!slot.golden->has_data() || !slot.actual->has_data()) return measure_without_data(slot);
+  if (slot.parts != nullptr && !slot.parts->left_out.empty())
+    return settle(slot, Verdict::skipped, slot.parts->left_out);
   if (slot.sharded != nullptr) return measure_shards(slot, options, threads);
   if (slot.is_quantised) return measure_integers(slot, options, threads);
   if (!slot.golden->file.empty() && !slot.actual->file.empty())
     return measure_tensors(slot, options, threads);
+  if (slot.parts != nullptr) return settle(slot, Verdict::unreadable, "statistics do not tell rows apart");
   measure_statistics(slot, options);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/worker_pool.h"
 #include "compare/measure/measure.h"
+#include "compare/measure/measure_parts.h"
 #include "compare/measure/sharded/measure_shards.h"
 
 namespace opdump::compare {
@@ -19,6 +20,22 @@ using FileKey = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t kLargeBytes = 64 << 20;
 
+void append_to_key(const SlotParts& parts, FileKey& key) {
+  const auto append = [&](const model::Shape& numbers) {
+    for (const std::int64_t number : numbers.dims()) key.push_back(static_cast<std::uint64_t>(number));
+  };
+  key.push_back(parts.left_out.empty() ? 0 : 1);
+  for (const PartPlan& plan : parts.plans) {
+    append(plan.golden.sizes);
+    append(plan.actual.sizes);
+    for (const TensorPart& part : plan.parts) {
+      append(part.golden);
+      append(part.actual);
+      append(part.extent);
+    }
+  }
+}
+
 // Returns nothing if a file has one name only.
 std::optional<FileKey> find_key(const SlotComparison& slot) {
   const dump::LinkedFile &golden = slot.golden->linked, &actual = slot.actual->linked;
@@ -29,6 +46,7 @@ std::optional<FileKey> find_key(const SlotComparison& slot) {
               actual.inode,
               static_cast<std::uint64_t>(slot.golden->dtype),
               static_cast<std::uint64_t>(slot.actual->dtype)};
+  if (slot.parts != nullptr) append_to_key(*slot.parts, key);
   if (slot.sharded == nullptr) return key;
   std::vector<const dump::Slot*> shards = slot.sharded->slots;
   for (const ShardedSlot& other : slot.sharded->others)

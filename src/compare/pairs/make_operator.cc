@@ -8,6 +8,7 @@
 #include "compare/facts/arguments.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/pair_slots.h"
+#include "compare/pairs/rows/common_rows.h"
 
 namespace opdump::compare {
 namespace {
@@ -51,7 +52,7 @@ std::string explain_left_out(Fusion fusion) {
 
 OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
                                  const dump::DumpSet& actual, const RunRelation& relation) {
-  const auto& [is_across, sharded, quantisation] = relation;
+  const auto& [is_across, sharded, quantisation, rows] = relation;
   static const dump::OperatorRun kNothing;
   OperatorComparison op;
   op.is_alone = pair.is_alone;
@@ -83,6 +84,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   }
   if (sharded != nullptr) sharded->add_ranks(op, pair);
   if (quantisation != nullptr) quantisation->add_steps(op);
+  if (rows != nullptr) rows->add_parts(op, pair);
   return op;
 }
 

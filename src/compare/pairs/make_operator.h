@@ -9,11 +9,14 @@
 
 namespace opdump::compare {
 
+class CommonRows;  // pairs/rows/common_rows.h
+
 // What two runs are to each other, beside dumps of the same operators.
 struct RunRelation {
   bool is_across = false;
   const ShardedRuns* sharded = nullptr;        // may be null
   const Quantisation* quantisation = nullptr;  // may be null
+  const CommonRows* rows = nullptr;            // may be null
 };
 
 // None of the slots is measured.

@@ -137,6 +137,12 @@ void fill_unfinished(Program& golden, Program& actual) {
 }
 
 // A random initialisation over which weights are loaded.
+// A batch of two rows, and the second of them alone.
+void fill_batch(Program& golden, Program& actual) {
+  golden.logged("Default/exp-op0", {{1, 2}}, {{3, 4}}).wired("Default/exp-op0", {{.is_outside = true}});
+  actual.logged("Default/exp-op0", {{2}}, {{4}}).wired("Default/exp-op0", {{.is_outside = true}});
+}
+
 void fill_never_read(Program& golden, Program& actual) {
   using Input = dump::CallWiring::Input;
   for (auto& [run, first] : {std::pair(&golden, 3.f), std::pair(&actual, 4.f)})
@@ -419,6 +425,7 @@ constexpr Example kExamples[] = {
     {"not-logged", fill_log, "answer same", "answer incomplete"},
     {"silent-dump", fill_silent_dump, "row a-op0 match", "row a-op0 not_comparable"},
     {"unfinished-recording", fill_unfinished, "answer incomplete", "answer differs"},
+    {"other-rows", fill_batch, "answer same", "answer differs"},
     {"never-read", fill_never_read, "answer same", "answer differs"},
     {"other-argument", fill_argument, "eps is 1 in golden and 2 in actual", "_norm-op0 own_error\n"},
     {"rounding", fill_grown, "row b rounding", "row b own_error"},

@@ -86,6 +86,21 @@ std::optional<std::size_t> Wiring::maker(std::size_t reader, const dump::Slot& i
   return find_by_content(runs_, reader, input);
 }
 
+std::vector<std::uint32_t> Wiring::writers(std::uint32_t reader, std::uint32_t input) const {
+  std::vector<std::uint32_t> found;
+  if (!is_recorded()) return found;
+  read();
+  const auto wiring = runs_.wiring_of(reader);
+  const dump::CallWiring::Input* const known = wiring == nullptr ? nullptr : wiring->find(input);
+  if (known == nullptr) return found;
+  const auto add = [&](const dump::CallWiring::Maker& maker) {
+    if (const auto execution = find(reader, maker)) found.push_back(*execution);
+  };
+  if (known->maker) add(*known->maker);
+  std::ranges::for_each(known->changed_by, add);
+  return found;
+}
+
 bool Wiring::is_overwritten_unread(std::uint32_t execution) const {
   if (!is_recorded()) return false;
   read();

@@ -42,6 +42,10 @@ class Wiring {
   // weights and data.
   std::optional<std::size_t> maker(std::size_t reader, const dump::Slot& input) const;
 
+  // All executions that are known to have written to what `reader` reads as an input, an operand index: who
+  // made it, or what it is a view of, and who changed it since.
+  std::vector<std::uint32_t> writers(std::uint32_t reader, std::uint32_t input) const;
+
   // Whether everything that an execution made was replaced before anything read it: a random initialisation
   // over which weights are loaded. False where that is not certain, as always where nothing is recorded.
   bool is_overwritten_unread(std::uint32_t execution) const;

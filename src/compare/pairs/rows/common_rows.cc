@@ -1,0 +1,124 @@
+#include "compare/pairs/rows/common_rows.h"
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "compare/names.h"
+#include "compare/pairs/rows/find_axis_map.h"
+
+namespace opdump::compare {
+namespace {
+
+using Rows = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+std::string describe_source(const PairedRuns& runs, std::size_t source) {
+  const OperatorPair& pair = runs.pairs()[source];
+  return one_line(operator_name(runs.runs(true).without_slots(pair.golden)));
+}
+
+}  // namespace
+
+Result<Rows> parse_rows(std::string_view text) {
+  Rows rows;
+  for (const std::string_view piece : split(text, ',')) {
+    const std::vector<std::string_view> sides = split(trim(piece), '=');
+    const auto golden = sides.size() == 2 ? parse_int64(trim(sides[0])) : std::nullopt,
+               actual = sides.size() == 2 ? parse_int64(trim(sides[1])) : std::nullopt;
+    if (!golden || !actual || *golden < 0 || *actual < 0)
+      return Error(Code::usage,
+                   quote(piece) + ": expected GOLDEN=ACTUAL, two numbers of rows from 0 on, as 2=0");
+    const bool is_known = std::ranges::any_of(
+        rows, [&](const auto& row) { return row.first == *golden || row.second == *actual; });
+    if (is_known) return Error(Code::usage, quote(piece) + ": a row of one run is one row of the other");
+    rows.emplace_back(*golden, *actual);
+  }
+  return rows;
+}
+
+std::optional<CommonRows::Frame> CommonRows::frame_of(const OperatorPair& pair) const {
+  if (!pair.is_whole()) return std::nullopt;
+  const dump::Runs::Section& section = runs_.runs(true).section_of(pair.golden);
+  return Frame(section.rank, section.step, runs_.runs(false).section_of(pair.actual).step);
+}
+
+Result<std::unique_ptr<const CommonRows>> CommonRows::find(const dump::Runs& golden, const dump::Runs& actual,
+                                                           std::span<const OperatorPair> pairs,
+                                                           const Wanted& wanted) {
+  std::unique_ptr<CommonRows> common(new CommonRows(golden, actual, pairs));
+  OPDUMP_TRY(const bool is_found, common->solve(wanted));
+  if (!is_found) common.reset();
+  return std::unique_ptr<const CommonRows>(std::move(common));
+}
+
+bool CommonRows::has_other_shape(const std::vector<std::size_t>& places) const {
+  return std::ranges::any_of(places, [&](std::size_t place) {
+    const std::vector<ShapedSlot> slots = runs_.slots(place);
+    return std::ranges::any_of(slots, [](const ShapedSlot& slot) { return slot.is_other_shape(); });
+  });
+}
+
+// The first steps tell whether runs have other rows: most have not, and others need not be asked.
+bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted) {
+  constexpr std::size_t kFirst = 3;
+  RowOrigins origins(runs_);
+  std::size_t count = 0;
+  std::optional<std::int64_t> next;  // position of golden
+  for (const auto& [frame, places] : frames) {
+    const bool is_first = count++ < kFirst;
+    if (count > kFirst && maps_.empty()) return false;
+    if (is_first && !has_other_shape(places)) continue;
+    auto found = find_axis_map(runs_, places, wanted, next, origins);
+    if (!found && is_first) return false;
+    if (!found) continue;
+    if (const Stretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
+      next = found->map.axes.back().name == "key" ? last.count : last.golden + last.count;
+    if (note_.empty()) note_ = describe(found->map) + ", by " + found->by;
+    if (doubt_.empty()) doubt_ = std::move(found->doubt);
+    maps_.emplace(frame, std::move(found->map));
+  }
+  return !maps_.empty();
+}
+
+Result<bool> CommonRows::solve(const Wanted& wanted) {
+  std::map<Frame, std::vector<std::size_t>> frames;
+  for (std::size_t place = 0; place < runs_.pairs().size(); ++place)
+    if (const auto frame = frame_of(runs_.pairs()[place])) frames[*frame].push_back(place);
+  if (frames.empty() || !runs_.wiring(true).is_recorded() || !runs_.wiring(false).is_recorded()) {
+    if (wanted.empty()) return false;
+    return Error(Code::usage, "--rows: the dumps do not say how operators read what others made");
+  }
+  if (!find_maps(frames, wanted)) {
+    if (wanted.empty()) return false;
+    return Error(Code::usage, "--rows: the runs have no such rows, or differ in more than rows");
+  }
+  for (std::size_t place = 0; place < runs_.pairs().size(); ++place) {
+    const auto frame = frame_of(runs_.pairs()[place]);
+    const auto map = frame ? maps_.find(*frame) : maps_.end();
+    sums_.add(place, map == maps_.end() ? nullptr : &map->second);
+    left_out_ += frame && sums_.source_of(place);
+  }
+  return true;
+}
+
+void CommonRows::add_parts(OperatorComparison& op, const OperatorPair& pair) const {
+  const auto frame = frame_of(pair);
+  if (!frame) return;
+  const auto map = maps_.find(*frame);
+  const auto place = static_cast<std::size_t>(&pair - runs_.pairs().data());
+  for (SlotComparison& slot : op.slots) {
+    if (slot.golden == nullptr || slot.actual == nullptr) continue;
+    const auto source = slot.golden->side == model::Side::output
+                            ? sums_.source_of(place)
+                            : sums_.source_of_input(place, slot.golden->index);
+    if (source) {
+      auto parts = std::make_shared<SlotParts>();
+      parts->left_out = "follows from " + describe_source(runs_, *source) + ", which puts rows together";
+      slot.parts = std::move(parts);
+    } else if (map != maps_.end() && slot.golden->shape && slot.actual->shape) {
+      if (const auto axes = find_parts(map->second, *slot.golden->shape, *slot.actual->shape))
+        slot.parts = axes->parts;
+    }
+  }
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,66 @@
+// One model on other rows: a batch and one of its rows, or its rows in another order. Finds which rows of the
+// two runs are the same, and what of each tensor is compared. Page: docs/rows.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "compare/operator_pair.h"
+#include "compare/pairs/rows/axis_map.h"
+#include "compare/pairs/rows/paired_runs.h"
+#include "compare/pairs/rows/row_sums.h"
+
+namespace opdump::compare {
+
+// "2=0,0=1": row 2 of golden is row 0 of actual. Errors: usage.
+Result<std::vector<std::pair<std::int64_t, std::int64_t>>> parse_rows(std::string_view text);
+
+class CommonRows {
+ public:
+  using Wanted = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+  // Nothing where both runs have tensors of the same shapes, or where they differ otherwise than in rows that
+  // the data of the programs has. `wanted` are rows that the user says are the same; then it is an error if
+  // that is not possible. All must outlive the result.
+  static Result<std::unique_ptr<const CommonRows>> find(const dump::Runs& golden, const dump::Runs& actual,
+                                                        std::span<const OperatorPair> pairs,
+                                                        const Wanted& wanted);
+
+  // Says what of the slots of a pair is compared. It must be one of those that find() got.
+  void add_parts(OperatorComparison& op, const OperatorPair& pair) const;
+
+  // "row 2 of 4 = the only row, by equal elements of input.1 of Default/words-Embedding/embedding-op0"
+  const std::string& note() const { return note_; }
+  // Why the map may be wrong; empty if the data confirms it.
+  const std::string& doubt() const { return doubt_; }
+  // How many steps have other rows.
+  std::size_t steps() const { return maps_.size(); }
+  // How many operators of both runs follow from sums over rows that only one run has: nothing is said of them.
+  std::uint64_t left_out() const { return left_out_; }
+
+ private:
+  CommonRows(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs)
+      : runs_(golden, actual, pairs), sums_(runs_) {}
+  // Rank, step of golden, step of actual.
+  using Frame = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
+  Result<bool> solve(const Wanted& wanted);
+  bool find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted);
+  bool has_other_shape(const std::vector<std::size_t>& places) const;
+  std::optional<Frame> frame_of(const OperatorPair& pair) const;
+
+  PairedRuns runs_;
+  RowSums sums_;
+  std::map<Frame, AxisMap> maps_;
+  std::string note_, doubt_;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace opdump::compare

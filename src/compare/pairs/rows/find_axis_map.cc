@@ -1,0 +1,176 @@
+#include "compare/pairs/rows/find_axis_map.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compare/facts/operator_kind.h"
+#include "compare/names.h"
+#include "compare/pairs/rows/match_rows.h"
+#include "dump/read/dump_set.h"
+
+namespace opdump::compare {
+namespace {
+
+// Data that an operator reads, of other rows in each run.
+struct Root {
+  std::size_t place = 0;
+  ShapedSlot slot;
+};
+
+// The axes in which shapes differ; nothing if these have another number of axes.
+std::optional<std::vector<std::size_t>> other_axes(const ShapedSlot& slot) {
+  if (slot.golden.rank() != slot.actual.rank()) return std::nullopt;
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 0; axis < slot.golden.rank(); ++axis)
+    if (slot.golden[axis] != slot.actual[axis]) axes.push_back(axis);
+  return axes;
+}
+
+// What reads data of other rows, in order of execution. Nothing if an operator lost rows or put some in.
+std::optional<std::vector<Root>> find_roots(const PairedRuns& runs, std::span<const std::size_t> places,
+                                            RowOrigins& origins) {
+  std::vector<Root> roots;
+  for (const std::size_t place : places) {
+    const OperatorPair& pair = runs.pairs()[place];
+    const dump::OperatorRun run = runs.runs(true).without_slots(pair.golden);
+    const bool is_forward = phase_of(run) == model::Phase::forward;  // gradients are spread over rows
+    if (!is_forward || kind_of(run.type).role != OperatorRole::computes) continue;
+    for (ShapedSlot& slot : runs.slots(place)) {
+      if (slot.side != model::Side::input || !slot.is_other_shape()) continue;
+      const RowOrigin golden = origins.of(true, pair.golden, slot.index),
+                      actual = origins.of(false, pair.actual, slot.index);
+      if (golden == RowOrigin::computed || actual == RowOrigin::computed) return std::nullopt;
+      if (golden != RowOrigin::data || actual != RowOrigin::data) continue;
+      if (!other_axes(slot)) return std::nullopt;
+      roots.push_back({place, std::move(slot)});
+    }
+  }
+  return roots;
+}
+
+std::optional<dump::StoredTensor> read(const dump::Runs& runs, std::uint32_t execution, std::uint32_t input) {
+  for (const dump::Slot& slot : runs.slots(execution)) {
+    if (slot.side != model::Side::input || slot.index != input || slot.file.empty()) continue;
+    auto tensor = dump::StoredTensor::read(slot);
+    return tensor ? std::optional(std::move(*tensor)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// What a root says of the rows: the axes in which the runs differ, and what they have in common.
+struct RootMatch {
+  AxisMap map = {};
+  bool is_exact = true;
+};
+
+// Nothing if it does not say: the rows are not its first axis, or positions not its second one.
+std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
+                                    std::optional<std::int64_t> next) {
+  const auto axes = other_axes(root.slot);
+  if (!root.slot.has_data || !axes || axes->empty() || axes->back() > 1) return std::nullopt;
+  const OperatorPair& pair = runs.pairs()[root.place];
+  const auto golden = read(runs.runs(true), pair.golden, root.slot.index),
+             actual = read(runs.runs(false), pair.actual, root.slot.index);
+  if (!golden || !actual) return std::nullopt;
+  const model::Shape &g = root.slot.golden, &a = root.slot.actual;
+  RootMatch match;
+  match.map.axes.push_back({"row", g[0], a[0]});
+  if (axes->back() == 0) {
+    const RowMatch rows = match_rows(golden->view(), actual->view()).value_or(RowMatch());
+    match.is_exact = rows.is_exact;
+    match.map.blocks = join_rows(rows.rows);
+  } else {
+    match.map.axes.push_back({"position", g[1], a[1]});
+    match.map.blocks = join_cells(match_cells(golden->view(), actual->view(), next));
+  }
+  return match;
+}
+
+// Data of the same rows agrees in all tensors that have rows; what does not say is no objection.
+bool contradicts(const PairedRuns& runs, const Root& root, const AxisMap& map) {
+  if (!root.slot.has_data) return false;
+  const auto axes = find_parts(map, root.slot.golden, root.slot.actual);
+  if (!axes || axes->parts == nullptr || !axes->has_axis.front()) return false;
+  const OperatorPair& pair = runs.pairs()[root.place];
+  const auto golden = read(runs.runs(true), pair.golden, root.slot.index),
+             actual = read(runs.runs(false), pair.actual, root.slot.index);
+  return golden && actual && !agree(*axes->parts, golden->view(), actual->view());
+}
+
+// Where positions go on behind others, what a run keeps of all of them has an extent of its own: the keys.
+void name_keys(const PairedRuns& runs, std::span<const std::size_t> places, AxisMap& map) {
+  if (map.axes.size() < 2 || map.blocks.size() != 1) return;
+  const NamedAxis& positions = map.axes.back();
+  const std::int64_t end = map.blocks.front().back().golden + map.blocks.front().back().count;
+  if (end == positions.actual || end == positions.golden) return;
+  const auto has_keys = [&](const ShapedSlot& slot) {
+    if (slot.golden.rank() != slot.actual.rank()) return false;
+    for (std::size_t axis = 0; axis < slot.golden.rank(); ++axis)
+      if (slot.golden[axis] == positions.golden && slot.actual[axis] == end) return true;
+    return false;
+  };
+  for (const std::size_t place : places) {
+    const std::vector<ShapedSlot> slots = runs.slots(place);
+    if (std::ranges::none_of(slots, has_keys)) continue;
+    map.axes.push_back({"key", positions.golden, end});
+    map.blocks.front().push_back({.golden = 0, .actual = 0, .count = end});
+    return;
+  }
+}
+
+std::string describe(const PairedRuns& runs, const Root& root) {
+  return "input." + std::to_string(root.slot.index) + " of " +
+         one_line(operator_name(runs.runs(true).without_slots(runs.pairs()[root.place].golden)));
+}
+
+std::optional<FoundMap> map_as_wanted(const std::vector<Root>& roots,
+                                      std::vector<std::pair<std::int64_t, std::int64_t>> wanted) {
+  const model::Shape &golden = roots.front().slot.golden, &actual = roots.front().slot.actual;
+  std::ranges::sort(wanted);
+  FoundMap found{.map = {.axes = {{"row", golden[0], actual[0]}}, .blocks = join_rows(wanted)},
+                 .by = "as --rows says"};
+  const bool fits = std::ranges::all_of(
+      wanted, [&](const auto& row) { return row.first < golden[0] && row.second < actual[0]; });
+  return fits ? std::optional(std::move(found)) : std::nullopt;
+}
+
+// The blocks that are of the rows that the user wants.
+void keep_wanted(const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted, AxisMap& map) {
+  std::vector<AxisMap::Block> kept;
+  for (const AxisMap::Block& block : map.blocks)
+    for (std::int64_t i = 0; i < block.front().count; ++i) {
+      const std::pair row(block.front().golden + i, block.front().actual + i);
+      if (std::ranges::find(wanted, row) == wanted.end()) continue;
+      kept.push_back(block);
+      kept.back().front() = {.golden = row.first, .actual = row.second, .count = 1};
+    }
+  map.blocks = std::move(kept);
+}
+
+}  // namespace
+
+std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const std::size_t> places,
+                                      const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted,
+                                      std::optional<std::int64_t> next, RowOrigins& origins) {
+  const auto roots = find_roots(runs, places, origins);
+  if (!roots || roots->empty()) return std::nullopt;
+  for (const Root& root : *roots) {
+    auto match = match_root(runs, root, next);
+    if (!match) continue;
+    if (!wanted.empty()) keep_wanted(wanted, match->map);
+    if (match->map.blocks.empty()) continue;
+    const bool is_contradicted = std::ranges::any_of(
+        *roots, [&](const Root& other) { return contradicts(runs, other, match->map); });
+    if (is_contradicted) continue;  // its rows are alike, as those of a mask
+    name_keys(runs, places, match->map);
+    return FoundMap{.map = std::move(match->map),
+                    .by = std::string(match->is_exact ? "equal" : "nearly equal") + " elements of " +
+                          describe(runs, root)};
+  }
+  if (wanted.empty()) return std::nullopt;
+  auto found = map_as_wanted(*roots, wanted);
+  if (found) found->doubt = "no data of the two runs confirms that these rows are the same";
+  return found;
+}
+
+}  // namespace opdump::compare

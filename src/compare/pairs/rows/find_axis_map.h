@@ -1,0 +1,27 @@
+// The rows that two runs have in common in one step, found in the data that their programs read.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "compare/comparison.h"
+#include "compare/pairs/rows/axis_map.h"
+#include "compare/pairs/rows/row_origin.h"
+
+namespace opdump::compare {
+
+struct FoundMap {
+  AxisMap map = {};
+  std::string by = {};     // "equal elements of input.1 of Default/words-Embedding/embedding-op0"
+  std::string doubt = {};  // empty: the data confirms it
+};
+
+// Of the whole pairs at `places`. `next`: the position of golden at which the step may go on. Nothing where no operator has other rows, where an operator and not the data
+// made them other, or where the data of the two runs has no row in common, unless `wanted` says which rows
+// are the same.
+std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const std::size_t> places,
+                                      const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted,
+                                      std::optional<std::int64_t> next, RowOrigins& origins);
+
+}  // namespace opdump::compare

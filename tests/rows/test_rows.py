@@ -1,0 +1,105 @@
+"""One model on a batch and on some of its rows: no difference, or the fault by its operator."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+OPDUMP = pathlib.Path(os.environ["OPDUMP_BIN"])
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+FAULTS = {
+    "epsilon": "Default/blocks-ModuleList/1-Block/second-LayerNorm/native_layer_norm-op0",
+    "position": "Default/add-op0",
+    "scale": "Default/blocks-ModuleList/0-Block/attention-Attention/div-op0",
+}
+
+
+@pytest.fixture(scope="session")
+def record(tmp_path_factory):
+    """Records a program with arguments, each once, and returns where."""
+    folder = tmp_path_factory.mktemp("rows")
+
+    def run(*arguments, program="lm.py"):
+        name = "_".join([program.removesuffix(".py"), *arguments]).replace("=", "-").replace(",", "").replace(":", "-")
+        if not (folder / name).exists():
+            done = subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, PROGRAMS / program, *arguments],
+                                  cwd=folder, capture_output=True, text=True, timeout=600)
+            assert done.returncode == 0, done.stderr
+        return folder / name
+
+    return run
+
+
+def compare(golden, actual, *options):
+    """What compare says, with its exit status."""
+    done = subprocess.run([OPDUMP, "compare", golden, actual, "--json", *options], capture_output=True, text=True, timeout=600)
+    return done.returncode, json.loads(done.stdout.splitlines()[-1])
+
+
+def first_bad(summary):
+    return summary["first_bad"] and summary["first_bad"]["operator"]
+
+
+@pytest.mark.parametrize("rows, said", [("1", "row 1 of 4 = the only row"), ("3,1", "row 1 of 4 = row 1 of 2, row 3 of 4 = row 0 of 2"),
+                                        ("1,2,3", "rows 1-3 of 4 = rows 0-2 of 3")])
+def test_rows_of_a_batch_are_found(record, rows, said):
+    status, summary = compare(record(), record(f"rows={rows}"))
+    assert status == 0, summary["text"]
+    assert any(note.startswith(said + ", by equal elements of input.1 of Default/words-Embedding/embedding-op0") for note in summary["notes"])
+    status, summary = compare(record(f"rows={rows}"), record())
+    assert status == 0, summary["text"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_a_row_is_named(record, fault):
+    status, summary = compare(record(), record("rows=1", f"fault={fault}"))
+    assert (status, first_bad(summary)) == (1, FAULTS[fault]), summary["text"]
+
+
+def test_other_data_is_no_row(record):
+    """The rows of the runs have nothing in common: the runs differ from the first operator on."""
+    status, summary = compare(record(), record("rows=1", "seed=2"))
+    assert status == 1 and "other-rows" not in summary["note_rules"]
+
+
+def test_equal_shapes_are_compared_as_they_are(record):
+    status, summary = compare(record(), record("seed=2"))
+    assert status == 1 and "other-rows" not in summary["note_rules"]
+
+
+def test_rows_that_nothing_confirms_leave_it_open(record):
+    status, summary = compare(record(), record("rows=1", "seed=2"), "--rows", "0=0")
+    assert status != 0 and any("no data of the two runs confirms" in reason for reason in summary["incomplete"])
+
+
+def test_rows_that_a_user_names(record):
+    assert compare(record(), record("rows=1"), "--rows", "1=0")[0] == 0
+    for wrong in "1", "7=0", "1=0,1=1":
+        done = subprocess.run([OPDUMP, "compare", record(), record("rows=1"), "--rows", wrong], capture_output=True, text=True)
+        assert done.returncode == 2 and "--rows" in done.stderr, done.stderr
+
+
+def test_what_follows_from_a_sum_over_rows_is_left_out(record):
+    """That the batch is another one may be the fault, unless the user says that it is meant."""
+    status, summary = compare(record("train"), record("train", "rows=1"))
+    assert status == 3 and any("follow from sums over rows" in reason for reason in summary["incomplete"]), summary["text"]
+    status, summary = compare(record("train"), record("train", "rows=1"), "--rows", "1=0")
+    assert status == 0, summary["text"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_before_a_sum_over_rows_is_named(record, fault):
+    status, summary = compare(record("train"), record("train", "rows=1", f"fault={fault}"))
+    assert (status, first_bad(summary)) == (1, FAULTS[fault]), summary["text"]
+
+
+def test_bits(record):
+    """The rows of a batch may be rounded otherwise: the first operator that is, is named."""
+    status, summary = compare(record(), record("rows=1"), "--bitwise")
+    assert status in (0, 1)
+    assert compare(record(), record(), "--bitwise")[0] == 0
+    status, summary = compare(record(), record("fault=epsilon"), "--bitwise")
+    assert (status, first_bad(summary)) == (1, FAULTS["epsilon"])
