@@ -82,8 +82,8 @@ struct SlotComparison {
   std::vector<std::uint32_t> wrong_ranks = {};  // whose tensors differ
   // What is compared of it, where one run has other rows than the other; null: all.
   std::shared_ptr<const SlotParts> parts = nullptr;
-  bool is_sum = false;                          // each rank has a term of a sum
-  bool is_cut_in_rows = false;                  // each rank has some rows
+  bool is_sum = false;           // each rank has a term of a sum
+  bool is_cut_in_rows = false;   // each rank has some rows
   double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none
   bool is_quantised = false;     // one side has integers, which stand for numbers
   double quantisation_zero = 0;  // the integer that stands for 0

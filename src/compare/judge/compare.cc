@@ -278,15 +278,14 @@ Result<std::unique_ptr<const CommonRows>> find_common_rows(const dump::Runs& gol
   if (!rows->doubt().empty()) pairing.incomplete.push_back(rows->doubt());
   // A batch that has lost rows may be the fault.
   if (rows->left_out() > 0 && options.rows.empty())
-    pairing.incomplete.push_back(counted(rows->left_out(), "operator") +
-                                 (rows->left_out() == 1 ? " follows" : " follow") +
-                                 " from sums over rows that only one run has; --rows says that this is meant");
+    pairing.incomplete.push_back(
+        counted(rows->left_out(), "operator") + (rows->left_out() == 1 ? " follows" : " follow") +
+        " from sums over rows that only one run has; --rows says that this is meant");
   // One row lies in memory otherwise than several: a run copies what the other one only views.
   for (OperatorPair& pair : pairing.pairs) {
     if (pair.is_whole() || pair.is_alone || pair.fusion != Fusion::none) continue;
-    const dump::OperatorRun run = pair.golden != OperatorPair::kNone
-                                      ? golden.without_slots(pair.golden)
-                                      : actual.without_slots(pair.actual);
+    const dump::OperatorRun run = pair.golden != OperatorPair::kNone ? golden.without_slots(pair.golden)
+                                                                     : actual.without_slots(pair.actual);
     if (kind_of(run.type).role == OperatorRole::moves) pair.fusion = Fusion::moves;
   }
   return rows;
@@ -341,8 +340,9 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
     quantisation->arrange(pairing.pairs, is_across);
     pairing.notes.push_back(quantisation->note());
   }
-  OPDUMP_TRY(const std::unique_ptr<const CommonRows> rows,
-             find_common_rows(golden_runs, actual_runs, pairing, is_across || sharded || quantisation, options));
+  OPDUMP_TRY(
+      const std::unique_ptr<const CommonRows> rows,
+      find_common_rows(golden_runs, actual_runs, pairing, is_across || sharded || quantisation, options));
   const RunRelation relation{.is_across = is_across,
                              .sharded = sharded ? &*sharded : nullptr,
                              .quantisation = quantisation ? &*quantisation : nullptr,

@@ -25,8 +25,8 @@ std::string describe(const Accusation& accusation) {
 Walk::Walk(const Study& study) : study_(study), ledger_(study.unfinished, study.by_gains) {
   const bool is_bitwise = study.options != nullptr && study.options->is_bitwise;
   for (const Rule* rule : rules())
-    if (rule->begin != nullptr && !(is_bitwise && rule->stage == Stage::excuse) && study.has_rule(rule->name) &&
-        (rule->applies == nullptr || rule->applies(study)))
+    if (rule->begin != nullptr && !(is_bitwise && rule->stage == Stage::excuse) &&
+        study.has_rule(rule->name) && (rule->applies == nullptr || rule->applies(study)))
       active_.push_back({rule, rule->begin(*rule, study)});
   const auto stage_of = [](const Active& active) { return active.rule->stage; };
   const auto first_behind = [&](Stage stage) {

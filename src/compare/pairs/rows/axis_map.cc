@@ -16,13 +16,13 @@ constexpr std::size_t kMostPlans = 6;
 
 // One factor of an axis: of a named axis, or of nothing that differs.
 struct Factor {
-  std::size_t axis = kNone;  // of AxisMap::axes
+  std::size_t axis = kNone;  // of RowAxisMap::axes
   std::int64_t golden = 1, actual = 1;
 };
 using Product = std::vector<Factor>;
 
 // The named axes whose bit is set in `chosen`, in the order of the map: rows are outermost.
-Product choose(const AxisMap& map, std::size_t chosen) {
+Product choose(const RowAxisMap& map, std::size_t chosen) {
   Product product;
   for (std::size_t axis = 0; axis < map.axes.size(); ++axis)
     if ((chosen >> axis & 1) != 0) product.push_back({axis, map.axes[axis].golden, map.axes[axis].actual});
@@ -44,7 +44,7 @@ std::vector<Product> with_rest(const Product& product, std::int64_t rest) {
 
 // Ways in which an axis of these extents may be a product, the likeliest first: of as few named axes as
 // possible, and of nothing else if that is possible.
-std::vector<Product> products_of(const AxisMap& map, std::int64_t golden, std::int64_t actual) {
+std::vector<Product> products_of(const RowAxisMap& map, std::int64_t golden, std::int64_t actual) {
   if (golden == actual) return {{{.golden = golden, .actual = actual}}};
   std::vector<Product> found;
   const std::size_t all = std::size_t{1} << map.axes.size();
@@ -69,7 +69,7 @@ std::vector<Product> products_of(const AxisMap& map, std::int64_t golden, std::i
 }
 
 // Rows of which both runs have as many, in the outermost axis of a tensor of other positions.
-void name_equal_rows(const AxisMap& map, std::vector<std::vector<Product>>& ways) {
+void name_equal_rows(const RowAxisMap& map, std::vector<std::vector<Product>>& ways) {
   const NamedAxis& rows = map.axes.front();
   const std::vector<Product>& first = ways.front();
   if (rows.golden != rows.actual || first.size() != 1 || first.front().size() != 1) return;
@@ -82,10 +82,11 @@ void name_equal_rows(const AxisMap& map, std::vector<std::vector<Product>>& ways
 }
 
 // What the blocks say of some of the axes; nothing if these are in other places in each block.
-std::optional<std::vector<AxisMap::Block>> project(const AxisMap& map, const std::vector<bool>& has_axis) {
-  std::vector<AxisMap::Block> found;
-  for (const AxisMap::Block& block : map.blocks) {
-    AxisMap::Block part = block;
+std::optional<std::vector<RowAxisMap::Block>> project(const RowAxisMap& map,
+                                                      const std::vector<bool>& has_axis) {
+  std::vector<RowAxisMap::Block> found;
+  for (const RowAxisMap::Block& block : map.blocks) {
+    RowAxisMap::Block part = block;
     for (std::size_t axis = 0; axis < part.size(); ++axis)
       if (!has_axis[axis]) part[axis] = {};
     if (std::ranges::find(found, part) == found.end()) found.push_back(std::move(part));
@@ -98,7 +99,7 @@ std::optional<std::vector<AxisMap::Block>> project(const AxisMap& map, const std
       bool in_golden = true, in_actual = true;
       for (std::size_t axis = 0; axis < has_axis.size(); ++axis) {
         if (!has_axis[axis]) continue;
-        const Stretch &a = found[i][axis], &b = found[j][axis];
+        const AxisStretch &a = found[i][axis], &b = found[j][axis];
         in_golden &= overlap(a.golden, a.count, b.golden, b.count);
         in_actual &= overlap(a.actual, a.count, b.actual, b.count);
       }
@@ -107,7 +108,7 @@ std::optional<std::vector<AxisMap::Block>> project(const AxisMap& map, const std
   return found;
 }
 
-PartPlan make_plan(const std::vector<Product>& products, const std::vector<AxisMap::Block>& blocks) {
+PartPlan make_plan(const std::vector<Product>& products, const std::vector<RowAxisMap::Block>& blocks) {
   std::vector<std::int64_t> golden, actual;
   std::vector<std::size_t> axes, named;
   for (std::size_t axis = 0; axis < products.size(); ++axis)
@@ -118,7 +119,7 @@ PartPlan make_plan(const std::vector<Product>& products, const std::vector<AxisM
       named.push_back(factor.axis);
     }
   PartPlan plan{.golden = {Shape(golden), axes}, .actual = {Shape(actual), axes}};
-  for (const AxisMap::Block& block : blocks) {
+  for (const RowAxisMap::Block& block : blocks) {
     std::vector<std::int64_t> in_golden(golden.size()), in_actual(golden.size()), extent = golden;
     for (std::size_t i = 0; i < named.size(); ++i) {
       if (named[i] == kNone) continue;
@@ -140,7 +141,7 @@ std::string describe(const NamedAxis& axis, std::int64_t first, std::int64_t cou
 
 }  // namespace
 
-bool AxisMap::is_whole(std::size_t axis) const {
+bool RowAxisMap::is_whole(std::size_t axis) const {
   std::vector<bool> golden(static_cast<std::size_t>(axes[axis].golden)),
       actual(static_cast<std::size_t>(axes[axis].actual));
   for (const Block& block : blocks)
@@ -151,20 +152,20 @@ bool AxisMap::is_whole(std::size_t axis) const {
   return std::ranges::count(golden, false) == 0 && std::ranges::count(actual, false) == 0;
 }
 
-std::optional<std::int64_t> AxisMap::actual_place(std::size_t axis, std::int64_t place) const {
+std::optional<std::int64_t> RowAxisMap::actual_place(std::size_t axis, std::int64_t place) const {
   for (const Block& block : blocks)
-    if (const Stretch& at = block[axis]; place >= at.golden && place < at.golden + at.count)
+    if (const AxisStretch& at = block[axis]; place >= at.golden && place < at.golden + at.count)
       return at.actual + place - at.golden;
   return std::nullopt;
 }
 
-std::string describe(const AxisMap& map) {
+std::string describe(const RowAxisMap& map) {
   constexpr std::size_t kMost = 4;
   std::string text;
   for (std::size_t i = 0; i < std::min(kMost, map.blocks.size()); ++i)
     for (std::size_t axis = 0; axis < map.axes.size(); ++axis) {
       const NamedAxis& named = map.axes[axis];
-      const Stretch& at = map.blocks[i][axis];
+      const AxisStretch& at = map.blocks[i][axis];
       if (named.golden == named.actual && at.count == named.golden) continue;
       text += (text.empty() ? "" : ", ") + describe(named, at.golden, at.count, named.golden) + " = " +
               describe(named, at.actual, at.count, named.actual);
@@ -173,7 +174,7 @@ std::string describe(const AxisMap& map) {
   return text;
 }
 
-std::optional<AxesOfSlot> find_parts(const AxisMap& map, const Shape& golden, const Shape& actual) {
+std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const Shape& golden, const Shape& actual) {
   if (golden.rank() != actual.rank()) return std::nullopt;
   AxesOfSlot found;
   found.has_axis.assign(map.axes.size(), false);

@@ -19,14 +19,14 @@ struct NamedAxis {
 };
 
 // Places of an axis that follow one another in both runs.
-struct Stretch {
+struct AxisStretch {
   std::int64_t golden = 0, actual = 0, count = 0;  // where it begins, and how many
-  bool operator==(const Stretch&) const = default;
+  bool operator==(const AxisStretch&) const = default;
 };
 
-struct AxisMap {
+struct RowAxisMap {
   // What is the same of all axes at once: one stretch for each axis. No two blocks have a place in common.
-  using Block = std::vector<Stretch>;
+  using Block = std::vector<AxisStretch>;
 
   std::vector<NamedAxis> axes = {};
   std::vector<Block> blocks = {};
@@ -38,7 +38,7 @@ struct AxisMap {
 };
 
 // "rows 0-2 of 4 = rows 1-3 of 3", "row 1 of 4 = the only row".
-std::string describe(const AxisMap& map);
+std::string describe(const RowAxisMap& map);
 
 // How two tensors lie to each other. `has_axis` says which axes are in them.
 struct AxesOfSlot {
@@ -47,7 +47,7 @@ struct AxesOfSlot {
 };
 
 // Nothing if the shapes differ by anything else than the axes of the map.
-std::optional<AxesOfSlot> find_parts(const AxisMap& map, const model::Shape& golden,
+std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const model::Shape& golden,
                                      const model::Shape& actual);
 
 }  // namespace opdump::compare

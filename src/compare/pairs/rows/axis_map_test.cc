@@ -8,7 +8,7 @@ namespace {
 using model::Shape;
 
 // Row 2 of 4 is the only row.
-AxisMap row_of_batch() { return {.axes = {{"row", 4, 1}}, .blocks = {{{2, 0, 1}}}}; }
+RowAxisMap row_of_batch() { return {.axes = {{"row", 4, 1}}, .blocks = {{{2, 0, 1}}}}; }
 
 TEST(AxisMapTest, OneExtentMakesTheDifference) {
   const auto found = find_parts(row_of_batch(), {4, 10, 32}, {1, 10, 32});
@@ -37,8 +37,8 @@ TEST(AxisMapTest, OtherShapesAreNoRows) {
 }
 
 TEST(AxisMapTest, PositionsOfEachRow) {
-  const AxisMap map{.axes = {{"row", 2, 2}, {"position", 10, 6}},
-                    .blocks = {{{0, 0, 1}, {4, 0, 6}}, {{1, 1, 1}, {2, 0, 5}}}};
+  const RowAxisMap map{.axes = {{"row", 2, 2}, {"position", 10, 6}},
+                       .blocks = {{{0, 0, 1}, {4, 0, 6}}, {{1, 1, 1}, {2, 0, 5}}}};
   const auto flat = find_parts(map, {20, 32}, {12, 32});
   ASSERT_TRUE(flat && flat->parts != nullptr);
   EXPECT_EQ(flat->parts->plans.front().golden.sizes, Shape({2, 10, 32}));
@@ -57,7 +57,7 @@ TEST(AxisMapTest, WholeAxesAndPlaces) {
   EXPECT_FALSE(row_of_batch().is_whole(0));
   EXPECT_EQ(row_of_batch().actual_place(0, 2), 0);
   EXPECT_EQ(row_of_batch().actual_place(0, 1), std::nullopt);
-  const AxisMap turned{.axes = {{"row", 2, 2}}, .blocks = {{{0, 1, 1}}, {{1, 0, 1}}}};
+  const RowAxisMap turned{.axes = {{"row", 2, 2}}, .blocks = {{{0, 1, 1}}, {{1, 0, 1}}}};
   EXPECT_TRUE(turned.is_whole(0));
   EXPECT_EQ(describe(row_of_batch()), "row 2 of 4 = the only row");
   EXPECT_EQ(describe(turned), "row 0 of 2 = row 1 of 2, row 1 of 2 = row 0 of 2");

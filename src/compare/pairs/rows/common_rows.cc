@@ -70,7 +70,7 @@ bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& fram
     auto found = find_axis_map(runs_, places, wanted, next, origins);
     if (!found && is_first) return false;
     if (!found) continue;
-    if (const Stretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
+    if (const AxisStretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
       next = found->map.axes.back().name == "key" ? last.count : last.golden + last.count;
     if (note_.empty()) note_ = describe(found->map) + ", by " + found->by;
     if (doubt_.empty()) doubt_ = std::move(found->doubt);

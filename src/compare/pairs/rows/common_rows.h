@@ -43,7 +43,8 @@ class CommonRows {
   const std::string& doubt() const { return doubt_; }
   // How many steps have other rows.
   std::size_t steps() const { return maps_.size(); }
-  // How many operators of both runs follow from sums over rows that only one run has: nothing is said of them.
+  // How many operators of both runs follow from sums over rows that only one run has: nothing is said of
+  // them.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
@@ -58,7 +59,7 @@ class CommonRows {
 
   PairedRuns runs_;
   RowSums sums_;
-  std::map<Frame, AxisMap> maps_;
+  std::map<Frame, RowAxisMap> maps_;
   std::string note_, doubt_;
   std::uint64_t left_out_ = 0;
 };

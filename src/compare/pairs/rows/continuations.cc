@@ -13,14 +13,14 @@ namespace {
 constexpr std::size_t kMostSteps = 4096;
 
 // Executions that follow one another, of one rank and step.
-struct StepRange {
+struct StepStretch {
   std::uint32_t first = OperatorPair::kNone, last = 0;
   void add(std::uint32_t execution) {
     first = std::min(first, execution);
     last = std::max(last, execution + 1);
   }
 };
-using Steps = std::map<std::pair<std::uint32_t, std::int64_t>, StepRange>;  // by rank and step
+using Steps = std::map<std::pair<std::uint32_t, std::int64_t>, StepStretch>;  // by rank and step
 
 }  // namespace
 

@@ -59,7 +59,7 @@ std::optional<dump::StoredTensor> read(const dump::Runs& runs, std::uint32_t exe
 
 // What a root says of the rows: the axes in which the runs differ, and what they have in common.
 struct RootMatch {
-  AxisMap map = {};
+  RowAxisMap map = {};
   bool is_exact = true;
 };
 
@@ -87,7 +87,7 @@ std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
 }
 
 // Data of the same rows agrees in all tensors that have rows; what does not say is no objection.
-bool contradicts(const PairedRuns& runs, const Root& root, const AxisMap& map) {
+bool contradicts(const PairedRuns& runs, const Root& root, const RowAxisMap& map) {
   if (!root.slot.has_data) return false;
   const auto axes = find_parts(map, root.slot.golden, root.slot.actual);
   if (!axes || axes->parts == nullptr || !axes->has_axis.front()) return false;
@@ -98,7 +98,7 @@ bool contradicts(const PairedRuns& runs, const Root& root, const AxisMap& map) {
 }
 
 // Where positions go on behind others, what a run keeps of all of them has an extent of its own: the keys.
-void name_keys(const PairedRuns& runs, std::span<const std::size_t> places, AxisMap& map) {
+void name_keys(const PairedRuns& runs, std::span<const std::size_t> places, RowAxisMap& map) {
   if (map.axes.size() < 2 || map.blocks.size() != 1) return;
   const NamedAxis& positions = map.axes.back();
   const std::int64_t end = map.blocks.front().back().golden + map.blocks.front().back().count;
@@ -135,9 +135,9 @@ std::optional<FoundMap> map_as_wanted(const std::vector<Root>& roots,
 }
 
 // The blocks that are of the rows that the user wants.
-void keep_wanted(const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted, AxisMap& map) {
-  std::vector<AxisMap::Block> kept;
-  for (const AxisMap::Block& block : map.blocks)
+void keep_wanted(const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted, RowAxisMap& map) {
+  std::vector<RowAxisMap::Block> kept;
+  for (const RowAxisMap::Block& block : map.blocks)
     for (std::int64_t i = 0; i < block.front().count; ++i) {
       const std::pair row(block.front().golden + i, block.front().actual + i);
       if (std::ranges::find(wanted, row) == wanted.end()) continue;
@@ -159,8 +159,8 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
     if (!match) continue;
     if (!wanted.empty()) keep_wanted(wanted, match->map);
     if (match->map.blocks.empty()) continue;
-    const bool is_contradicted = std::ranges::any_of(
-        *roots, [&](const Root& other) { return contradicts(runs, other, match->map); });
+    const bool is_contradicted =
+        std::ranges::any_of(*roots, [&](const Root& other) { return contradicts(runs, other, match->map); });
     if (is_contradicted) continue;  // its rows are alike, as those of a mask
     name_keys(runs, places, match->map);
     return FoundMap{.map = std::move(match->map),

@@ -12,14 +12,14 @@
 namespace opdump::compare {
 
 struct FoundMap {
-  AxisMap map = {};
+  RowAxisMap map = {};
   std::string by = {};     // "equal elements of input.1 of Default/words-Embedding/embedding-op0"
   std::string doubt = {};  // empty: the data confirms it
 };
 
-// Of the whole pairs at `places`. `next`: the position of golden at which the step may go on. Nothing where no operator has other rows, where an operator and not the data
-// made them other, or where the data of the two runs has no row in common, unless `wanted` says which rows
-// are the same.
+// Of the whole pairs at `places`. `next`: the position of golden at which the step may go on. Nothing where
+// no operator has other rows, where an operator and not the data made them other, or where the data of the
+// two runs has no row in common, unless `wanted` says which rows are the same.
 std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const std::size_t> places,
                                       const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted,
                                       std::optional<std::int64_t> next, RowOrigins& origins);

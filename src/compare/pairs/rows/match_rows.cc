@@ -11,9 +11,9 @@
 namespace opdump::compare {
 namespace {
 
-constexpr std::int64_t kMostCompared = 4096;  // rows of golden times those of actual
+constexpr std::int64_t kMostCompared = 4096;      // rows of golden times those of actual
 constexpr std::int64_t kMostPositions = 1 << 22;  // of golden times those of actual
-constexpr double kNear = 1e-3, kFarther = 10;  // relative L2 distance; of the second nearest
+constexpr double kNear = 1e-3, kFarther = 10;     // relative L2 distance; of the second nearest
 
 model::TensorView row_of(const model::TensorView& tensor, std::int64_t row) {
   std::vector<std::int64_t> first(tensor.shape.rank()),
@@ -44,7 +44,8 @@ std::optional<RowMatch> match_nearly(const model::TensorView& golden, const mode
         second = std::min(second, distance);
       }
     }
-    const bool is_taken = std::ranges::any_of(match.rows, [&](const auto& row) { return row.first == found; });
+    const bool is_taken =
+        std::ranges::any_of(match.rows, [&](const auto& row) { return row.first == found; });
     if (nearest < kNear && second > kFarther * nearest && !is_taken) match.rows.emplace_back(found, a);
   }
   if (match.rows.empty()) return std::nullopt;
@@ -68,15 +69,14 @@ Cells cells_of(const model::TensorView& tensor) {
   extent[0] = extent[1] = 1;
   for (first[0] = 0; first[0] < cells.rows; ++first[0])
     for (first[1] = 0; first[1] < cells.positions; ++first[1])
-      cells.hashes.push_back(
-          math::sum_of_hashes(box_of(tensor, model::Shape(first), model::Shape(extent))));
+      cells.hashes.push_back(math::sum_of_hashes(box_of(tensor, model::Shape(first), model::Shape(extent))));
   return cells;
 }
 
 // The longest stretch of equal positions of two rows, of equally long ones that at `next`, else the last one.
-Stretch longest_common(const Cells& golden, std::int64_t g, const Cells& actual, std::int64_t a,
-                       std::optional<std::int64_t> next) {
-  Stretch best;
+AxisStretch longest_common(const Cells& golden, std::int64_t g, const Cells& actual, std::int64_t a,
+                           std::optional<std::int64_t> next) {
+  AxisStretch best;
   for (std::int64_t shift = 1 - actual.positions; shift < golden.positions; ++shift) {
     std::int64_t count = 0;
     for (std::int64_t i = std::max<std::int64_t>(0, shift);
@@ -100,7 +100,7 @@ bool is_all(const Cells& cells, std::int64_t row, std::int64_t first, std::int64
 
 // Takes off what pads the row: what lies beyond the stretch in one run is one thing, and so is the end of the
 // stretch beside it.
-void take_off_padding(const Cells& cells, std::int64_t row, std::int64_t first, Stretch& common) {
+void take_off_padding(const Cells& cells, std::int64_t row, std::int64_t first, AxisStretch& common) {
   const std::int64_t end = first + common.count;
   if (first > 0) {
     const std::uint64_t padding = cells.at(row, 0);
@@ -157,7 +157,7 @@ std::vector<CellMatch> match_cells(const model::TensorView& golden, const model:
     CellMatch best;
     for (std::int64_t g = 0; g < in_golden.rows; ++g) {
       if (is_taken[static_cast<std::size_t>(g)]) continue;
-      Stretch common = longest_common(in_golden, g, in_actual, a, next);
+      AxisStretch common = longest_common(in_golden, g, in_actual, a, next);
       take_off_padding(in_golden, g, common.golden, common);
       take_off_padding(in_actual, a, common.actual, common);
       const Beyond of_golden = beyond(in_golden, g, common.golden, common.count),
@@ -187,11 +187,11 @@ bool agree(const SlotParts& parts, const model::TensorView& golden, const model:
   });
 }
 
-std::vector<AxisMap::Block> join_cells(const std::vector<CellMatch>& cells) {
-  std::vector<AxisMap::Block> blocks;
+std::vector<RowAxisMap::Block> join_cells(const std::vector<CellMatch>& cells) {
+  std::vector<RowAxisMap::Block> blocks;
   for (const CellMatch& cell : cells) {
     if (!blocks.empty()) {
-      Stretch& last = blocks.back().front();
+      AxisStretch& last = blocks.back().front();
       if (cell.golden == last.golden + last.count && cell.actual == last.actual + last.count &&
           cell.positions == blocks.back()[1]) {
         ++last.count;
@@ -226,11 +226,11 @@ std::optional<RowMatch> match_rows(const model::TensorView& golden, const model:
   return match;
 }
 
-std::vector<AxisMap::Block> join_rows(const std::vector<std::pair<std::int64_t, std::int64_t>>& rows) {
-  std::vector<AxisMap::Block> blocks;
+std::vector<RowAxisMap::Block> join_rows(const std::vector<std::pair<std::int64_t, std::int64_t>>& rows) {
+  std::vector<RowAxisMap::Block> blocks;
   for (const auto& [golden, actual] : rows) {
     if (!blocks.empty()) {
-      Stretch& last = blocks.back().front();
+      AxisStretch& last = blocks.back().front();
       if (golden == last.golden + last.count && actual == last.actual + last.count) {
         ++last.count;
         continue;

@@ -23,12 +23,12 @@ std::optional<RowMatch> match_rows(const model::TensorView& golden, const model:
 // A row of golden and one of actual, and the stretch of positions that they have in common.
 struct CellMatch {
   std::int64_t golden = 0, actual = 0;
-  Stretch positions = {};
+  AxisStretch positions = {};
 };
 
 // Of tensors of rows and positions, of which the runs have other numbers: each row of the one with fewer rows
-// against the other's, by the longest stretch of equal positions. What pads a row, at its beginning or end, is
-// no part of it. The stretch that begins at golden's position `next` comes first. Nothing if none matches.
+// against the other's, by the longest stretch of equal positions. What pads a row, at its beginning or end,
+// is no part of it. The stretch that begins at golden's position `next` comes first. Nothing if none matches.
 std::vector<CellMatch> match_cells(const model::TensorView& golden, const model::TensorView& actual,
                                    std::optional<std::int64_t> next = std::nullopt);
 
@@ -36,9 +36,9 @@ std::vector<CellMatch> match_cells(const model::TensorView& golden, const model:
 bool agree(const SlotParts& parts, const model::TensorView& golden, const model::TensorView& actual);
 
 // Blocks of rows that follow one another, with the same positions.
-std::vector<AxisMap::Block> join_cells(const std::vector<CellMatch>& cells);
+std::vector<RowAxisMap::Block> join_cells(const std::vector<CellMatch>& cells);
 
 // Blocks of rows that follow one another in both runs.
-std::vector<AxisMap::Block> join_rows(const std::vector<std::pair<std::int64_t, std::int64_t>>& rows);
+std::vector<RowAxisMap::Block> join_rows(const std::vector<std::pair<std::int64_t, std::int64_t>>& rows);
 
 }  // namespace opdump::compare

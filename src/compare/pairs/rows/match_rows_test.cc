@@ -42,18 +42,18 @@ TEST(MatchRowsTest, PaddedRows) {
   auto found = match_cells(tokens(left, 2), tokens(plain, 1));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].golden, 0);
-  EXPECT_EQ(found[0].positions, (Stretch{2, 0, 3}));
+  EXPECT_EQ(found[0].positions, (AxisStretch{2, 0, 3}));
   // Other padding of the same rows: what both pad is no part of them.
   const std::vector<std::int64_t> right{8, 9, 5, 4, 0, 0, 0, 5, 6, 7, 0, 0, 0, 0};
   found = match_cells(tokens(left, 2), tokens(right, 2));
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].actual, 1);
-  EXPECT_EQ(found[0].positions, (Stretch{2, 0, 3}));
-  EXPECT_EQ(found[1].positions, (Stretch{1, 0, 4}));
+  EXPECT_EQ(found[0].positions, (AxisStretch{2, 0, 3}));
+  EXPECT_EQ(found[1].positions, (AxisStretch{1, 0, 4}));
   const std::vector<std::int64_t> both{0, 5, 6, 7};
   found = match_cells(tokens(left, 2), tokens(both, 1));
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].positions, (Stretch{2, 1, 3}));
+  EXPECT_EQ(found[0].positions, (AxisStretch{2, 1, 3}));
 }
 
 TEST(MatchRowsTest, AFewEqualPositionsAreNoRow) {
@@ -63,7 +63,7 @@ TEST(MatchRowsTest, AFewEqualPositionsAreNoRow) {
 }
 
 TEST(MatchRowsTest, RowsThatFollowOneAnotherAreABlock) {
-  EXPECT_EQ(join_rows({{1, 0}, {2, 1}, {3, 4}}), (std::vector<AxisMap::Block>{{{1, 0, 2}}, {{3, 4, 1}}}));
+  EXPECT_EQ(join_rows({{1, 0}, {2, 1}, {3, 4}}), (std::vector<RowAxisMap::Block>{{{1, 0, 2}}, {{3, 4, 1}}}));
 }
 
 }  // namespace

@@ -47,9 +47,8 @@ std::vector<ShapedSlot> PairedRuns::slots(std::size_t place) const {
 
 bool PairedRuns::has_other_output(std::size_t place) const {
   const std::vector<ShapedSlot> all = slots(place);
-  return std::ranges::any_of(all, [](const ShapedSlot& slot) {
-    return slot.side == model::Side::output && slot.is_other_shape();
-  });
+  return std::ranges::any_of(
+      all, [](const ShapedSlot& slot) { return slot.side == model::Side::output && slot.is_other_shape(); });
 }
 
 }  // namespace opdump::compare

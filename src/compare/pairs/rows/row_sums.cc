@@ -23,7 +23,6 @@ std::optional<std::int64_t> argument_of(const dump::OperatorRun& run, const char
   return value.is_number_integer() ? std::optional(value.get<std::int64_t>()) : std::nullopt;
 }
 
-
 }  // namespace
 
 RowSums::RowSums(const PairedRuns& runs) : runs_(runs) {
@@ -52,11 +51,11 @@ std::uint32_t RowSums::note_inputs(bool is_golden, std::uint32_t execution, std:
   return source;
 }
 
-void RowSums::add(std::size_t place, const AxisMap* map) {
+void RowSums::add(std::size_t place, const RowAxisMap* map) {
   const OperatorPair& pair = runs_.pairs()[place];
   const bool in_golden = pair.golden != kNone, in_actual = pair.actual != kNone;
-  const dump::OperatorRun run = in_golden ? runs_.runs(true).without_slots(pair.golden)
-                                          : runs_.runs(false).without_slots(pair.actual);
+  const dump::OperatorRun run =
+      in_golden ? runs_.runs(true).without_slots(pair.golden) : runs_.runs(false).without_slots(pair.actual);
   std::uint32_t source = kNone;
   if (in_golden) source = std::min(source, note_inputs(true, pair.golden, place));
   if (in_actual) source = std::min(source, note_inputs(false, pair.actual, place));
@@ -64,10 +63,10 @@ void RowSums::add(std::size_t place, const AxisMap* map) {
   const auto first = first_.find(run.rank);
   if (!is_forward && first != first_.end()) {
     source = std::min(source, first->second);
-    if (phase_of(run) == model::Phase::optimizer)
-      updated_.try_emplace(run.rank, run.step, first->second);
+    if (phase_of(run) == model::Phase::optimizer) updated_.try_emplace(run.rank, run.step, first->second);
   }
-  if (const auto updated = updated_.find(run.rank); updated != updated_.end() && run.step > updated->second.first)
+  if (const auto updated = updated_.find(run.rank);
+      updated != updated_.end() && run.step > updated->second.first)
     source = std::min(source, updated->second.second);
   if (source == kNone && map != nullptr && pair.is_whole() && puts_together(place, *map)) {
     source = static_cast<std::uint32_t>(place);
@@ -95,7 +94,7 @@ bool RowSums::has_left_out_input(std::size_t place) const {
 }
 
 // An output lacks an axis that an input has.
-bool RowSums::puts_together(std::size_t place, const AxisMap& map) const {
+bool RowSums::puts_together(std::size_t place, const RowAxisMap& map) const {
   const OperatorPair& pair = runs_.pairs()[place];
   const dump::OperatorRun run = runs_.runs(true).without_slots(pair.golden);
   const OperatorRole role = kind_of(run.type).role;
@@ -120,7 +119,7 @@ bool RowSums::puts_together(std::size_t place, const AxisMap& map) const {
 }
 
 // It takes one place of the axis, and in actual the one that corresponds.
-bool RowSums::chooses_same(std::size_t place, const AxisMap& map, std::size_t axis) const {
+bool RowSums::chooses_same(std::size_t place, const RowAxisMap& map, std::size_t axis) const {
   const OperatorPair& pair = runs_.pairs()[place];
   const auto place_in = [&](bool is_golden) -> std::optional<std::int64_t> {
     const dump::OperatorRun run = runs_.runs(is_golden).without_slots(is_golden ? pair.golden : pair.actual);

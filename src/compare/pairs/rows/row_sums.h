@@ -16,7 +16,7 @@ class RowSums {
   explicit RowSums(const PairedRuns& runs);
 
   // Takes the pair at `place`, one after the other; `map` is that of its step, null if it has none.
-  void add(std::size_t place, const AxisMap* map);
+  void add(std::size_t place, const RowAxisMap* map);
 
   // The place of the pair that put rows together which this one, at `place`, follows from. `input`: only what
   // it reads there.
@@ -28,8 +28,8 @@ class RowSums {
   std::uint32_t find_source(bool is_golden, std::uint32_t execution, std::uint32_t input) const;
   std::uint32_t note_inputs(bool is_golden, std::uint32_t execution, std::size_t place);
   bool has_left_out_input(std::size_t place) const;
-  bool puts_together(std::size_t place, const AxisMap& map) const;
-  bool chooses_same(std::size_t place, const AxisMap& map, std::size_t axis) const;
+  bool puts_together(std::size_t place, const RowAxisMap& map) const;
+  bool chooses_same(std::size_t place, const RowAxisMap& map, std::size_t axis) const;
 
   const PairedRuns& runs_;
   std::vector<std::uint32_t> golden_, actual_;  // of executions: the place of what it follows from
