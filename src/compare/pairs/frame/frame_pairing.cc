@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -90,10 +89,8 @@ bool have_other_shapes(const Shapes& golden, const Shapes& actual, bool are_of_o
 }
 
 bool have_outputs_alike(const Shapes& golden, const Shapes& actual) {
-  const auto outputs = [](const Shapes& shapes) {
-    return std::ranges::subrange(shapes.lower_bound({model::Side::output, 0}), shapes.end());
-  };
-  return std::ranges::equal(outputs(golden), outputs(actual));
+  const auto outputs_of = [](const Shapes& shapes) { return shapes.lower_bound({model::Side::output, 0}); };
+  return std::equal(outputs_of(golden), golden.end(), outputs_of(actual), actual.end());
 }
 
 std::string kind_in_scope(const OperatorRun& run) { return scope_of(run) + '\n' + run.type; }
