@@ -51,7 +51,7 @@ def record(options, arguments):
 
 def compare(options, golden, actual, more):
     start = time.perf_counter()
-    done = subprocess.run([options.opdump, "compare", golden, actual, "--json", *more], capture_output=True, text=True)
+    done = subprocess.run([options.opdump, "compare", golden, actual, "--json", *more, *([] if "--rows" in more else ["--rows", "auto"])], capture_output=True, text=True)
     return done.returncode, json.loads(done.stdout.splitlines()[-1]), time.perf_counter() - start
 
 

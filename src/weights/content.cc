@@ -68,7 +68,8 @@ Result<WeightContent> content_of(const WeightTensor& tensor, DType rounding) {
   OPDUMP_TRY(const WeightElements elements, WeightElements::open(tensor));
   WeightContent content;
   content.shape = elements.shape();
-  const auto [blocks, rows, columns] = content.shape;
+  const std::uint64_t blocks = content.shape.blocks, rows = content.shape.rows,
+                      columns = content.shape.columns;
   const bool keeps_rows = content.shape.all_rows() <= kMostRows;
   const bool keeps_columns = columns > 1 && blocks * columns <= kMostRows;
   if (keeps_rows) content.rows.resize(content.shape.all_rows());

@@ -35,7 +35,8 @@ def record(tmp_path_factory):
 
 def compare(golden, actual, *options):
     """What compare says, with its exit status."""
-    done = subprocess.run([OPDUMP, "compare", golden, actual, "--json", *options], capture_output=True, text=True, timeout=600)
+    rows = [] if "--rows" in options else ["--rows", "auto"]
+    done = subprocess.run([OPDUMP, "compare", golden, actual, "--json", *rows, *options], capture_output=True, text=True, timeout=600)
     return done.returncode, json.loads(done.stdout.splitlines()[-1])
 
 

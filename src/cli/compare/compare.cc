@@ -92,8 +92,9 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->excludes("--rtol", "--atol");
   app.add_option("--map", arguments.map_path,
                  "Which operators are the same: lines \"GOLDEN-NAME ACTUAL-NAME\", '-' for none");
-  app.add_option("--rows", arguments.rows,
-                 "Which rows of the batches are the same, where it cannot be found: GOLDEN=ACTUAL,...");
+  app.add_option(
+      "--rows", arguments.rows,
+      "Compare the rows that both batches have: auto finds them, GOLDEN=ACTUAL,... says which they are");
   app.add_option("--shard", arguments.shard_path,
                  "How ranks hold tensors, where it cannot be found: lines of a mesh and placements");
   app.add_flag("--across", arguments.is_across,
@@ -366,7 +367,8 @@ Result<int> run_compare(std::span<const char* const> args) {
     if (!rules) return rules.take_error().within(arguments.shard_path);
     arguments.options.shards = std::make_shared<const compare::ShardRules>(std::move(*rules));
   }
-  if (!arguments.rows.empty()) {
+  arguments.options.finds_rows = arguments.rows == "auto";
+  if (!arguments.rows.empty() && !arguments.options.finds_rows) {
     auto rows = compare::parse_rows(arguments.rows);
     if (!rows) return rows.take_error().within("--rows");
     arguments.options.rows = std::move(*rows);

@@ -260,7 +260,8 @@ Result<std::unique_ptr<const CommonRows>> find_common_rows(const dump::Runs& gol
   std::unique_ptr<const CommonRows> rows;
   if (is_special && !options.rows.empty())
     return Error(Code::usage, "--rows needs two runs of one framework, on as many ranks, in floating point");
-  if (is_special || options.without.contains(kOtherRows.name)) return rows;
+  const bool is_wanted = options.finds_rows || !options.rows.empty();
+  if (is_special || !is_wanted || options.without.contains(kOtherRows.name)) return rows;
   OPDUMP_TRY(rows, CommonRows::find(golden, actual, pairing.pairs, options.rows));
   if (rows == nullptr) return rows;
   // Steps that go on where golden's has ended already.

@@ -475,6 +475,7 @@ class RuleTest : public CompareTest, public ::testing::WithParamInterface<Exampl
  protected:
   std::string answer(const std::string& without = {}) {
     CompareOptions options;
+    options.finds_rows = true;
     if (!without.empty()) options.without.insert(without);
     const Comparison& c = compare(options);
     std::string text = "answer " + std::string(kOutcomeNames[static_cast<std::size_t>(c.outcome)]) + "\n";

@@ -83,11 +83,11 @@ std::pair<std::string, std::string> find_prefixes(const Matching& matching) {
 void pair_by_name(Matching& matching) {
   take(matching, find_equal(matching, [](const std::string& name, bool) { return name; }));
   take(matching, find_equal(matching, [](const std::string& name, bool) { return plain_name(name); }));
-  const auto [golden, actual] = find_prefixes(matching);
-  if (golden.empty() && actual.empty()) return;
+  const auto prefixes = find_prefixes(matching);  // of golden, of actual
+  if (prefixes.first.empty() && prefixes.second.empty()) return;
   take(matching, find_equal(matching, [&](const std::string& name, bool is_golden) {
          const std::string plain = plain_name(name);
-         const std::string& prefix = is_golden ? golden : actual;
+         const std::string& prefix = is_golden ? prefixes.first : prefixes.second;
          return plain.starts_with(prefix) ? plain.substr(prefix.size()) : plain;
        }));
 }

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/file/content.h"
+#include "base/file/file.h"
 #include "base/text/json.h"
 #include "base/text/natural_order.h"
 #include "base/text/text.h"
