@@ -284,7 +284,8 @@ void FramePairing::separate_reshaped() {
     // one, and what it reads has another shape.
     const auto in_golden = golden_kinds.find(kind_in_scope(run)),
                in_actual = actual_kinds.find(kind_in_scope(run));
-    const bool is_only = in_golden->second == 1 && in_actual != actual_kinds.end() && in_actual->second == 1;
+    const bool is_only = phase_of(run) == model::Phase::forward && in_golden->second == 1 &&
+                         in_actual != actual_kinds.end() && in_actual->second == 1;
     if (!is_only || !have_outputs_alike(inner_shapes(golden_, g), inner_shapes(actual_, golden_.partners[g])))
       separate(g);
   }
