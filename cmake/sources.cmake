@@ -698,6 +698,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   weights/judge/compare_weights.cc
   weights/judge/differences.cc
   weights/judge/folds.cc
+  weights/judge/misplaced.cc
   weights/judge/odd.cc
   weights/match/by_layers.cc
   weights/match/by_name.cc

@@ -229,6 +229,36 @@ def test_layers_in_another_order(tmp_path):
     assert note == ["actual has the elements of golden's model.layers.1.mlp.up_proj.weight"]
 
 
+def test_layers_of_a_port_in_another_order(tmp_path):
+    """By its values each layer is equal to one of golden, and the network is another one all the same."""
+    golden, exchanged = state(), {}
+    for name, tensor in port(golden).items():
+        exchanged[name.replace("blocks.0.", "blocks.x.").replace("blocks.1.", "blocks.0.").replace("blocks.x.", "blocks.1.")] = tensor
+    answer = compare(tmp_path, golden, exchanged, 1)
+    assert bad(answer) == {name for name in golden if ".layers.0." in name or ".layers.1." in name}
+    # Counted from another number, or backwards, it is the same network.
+    assert not bad(compare(tmp_path, golden, {
+        name.replace("blocks.2", "blocks.4").replace("blocks.1", "blocks.3"): tensor for name, tensor in port(golden).items()}, 0))
+    backwards = {".".join(str(LAYERS - 1 - int(word)) if word.isdigit() else word for word in name.split(".")): tensor
+                 for name, tensor in port(golden).items()}
+    assert not bad(compare(tmp_path, golden, backwards, 0))
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_experts_in_one_tensor(tmp_path, transposed):
+    golden, actual = {}, {}
+    for i in range(2):
+        parts = {part: [torch.randn(FFN, D) for _ in range(4)] for part in ("w1", "w3")}
+        for part, experts in parts.items():
+            golden.update({f"layers.{i}.experts.{e}.{part}.weight": weight for e, weight in enumerate(experts)})
+        stacked = torch.stack([torch.cat(pair) for pair in zip(parts["w1"], parts["w3"])])
+        actual[f"model.{i}.moe.w13"] = (stacked.transpose(1, 2) if transposed else stacked).contiguous()
+    assert not bad(compare(tmp_path, golden, actual, 0))
+    actual["model.1.moe.w13"][[0, 1]] = actual["model.1.moe.w13"][[1, 0]]
+    assert bad(compare(tmp_path, golden, actual, 1)) == {
+        f"layers.1.experts.{e}.{part}.weight" for e in (0, 1) for part in ("w1", "w3")}
+
+
 # ---- Checkpoints that could make a rule wrong.
 
 

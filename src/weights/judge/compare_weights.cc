@@ -23,6 +23,7 @@ class OwnerComparison {
     find_pairs();
     explain_folds(matching_);
     doubt_the_odd(matching_);
+    doubt_the_misplaced(matching_);
     describe_differences(matching_);
     std::map<std::size_t, std::vector<const LinkResult*>> of_golden;
     for (const LinkResult& result : matching_.links) of_golden[result.link.golden].push_back(&result);

@@ -14,6 +14,9 @@ void explain_folds(Matching& matching);
 // transposed although all others are, one layer whose rows have another order.
 void doubt_the_odd(Matching& matching);
 
+// Doubts layers and experts that follow each other in another order on the two sides.
+void doubt_the_misplaced(Matching& matching);
+
 // Notes of differences: which rows, whose values they are, whether they look as never loaded.
 void describe_differences(Matching& matching);
 

@@ -118,17 +118,20 @@ void doubt_order_of_parts(Matching& matching) {
     const WeightRole role = role_in(is_golden ? matching.golden : matching.actual, index);
     if (role != WeightRole::gate_up && role != WeightRole::qkv && role != WeightRole::kv) continue;
     std::ranges::sort(parts, {}, [](const LinkResult* part) { return part->link.first_row; });
-    const auto role_of_part = [&, is_golden = is_golden](const LinkResult* part) {
-      return role_in(is_golden ? matching.actual : matching.golden,
-                     is_golden ? part->link.actual : part->link.golden);
+    const auto name_of_part = [&, is_golden = is_golden](const LinkResult* part) -> const std::string& {
+      return is_golden ? matching.actual[part->link.actual].name : matching.golden[part->link.golden].name;
     };
+    const auto role_of_part = [&](const LinkResult* part) { return role_of(plain_name(name_of_part(part))); };
     for (std::size_t i = 1; i < parts.size(); ++i) {
       const WeightRole before = role_of_part(parts[i - 1]), after = role_of_part(parts[i]);
       const bool are_known =
           (role == WeightRole::gate_up && before == WeightRole::up && after == WeightRole::gate) ||
           (role != WeightRole::gate_up && before <= WeightRole::v && after <= WeightRole::v &&
            before != WeightRole::none && after != WeightRole::none && before > after);
-      if (are_known)
+      // In a stack of experts the next one begins with gate again.
+      const bool are_beside =
+          parent_of(parent_of(name_of_part(parts[i - 1]))) == parent_of(parent_of(name_of_part(parts[i])));
+      if (are_known && are_beside)
         parts[i]->doubts.push_back(
             "its rows come behind those of the part that the name of the whole has later");
     }

@@ -144,6 +144,16 @@ LayerName layer_name(std::string_view name) {
   return layer;
 }
 
+NumberedName numbered_name(std::string_view name) {
+  NumberedName numbered;
+  for (const std::string_view part : split(name, '.')) {
+    const auto number = is_digits(part) ? parse_uint64(part) : std::nullopt;
+    if (number) numbered.numbers.push_back(*number);
+    numbered.pattern.append(numbered.pattern.empty() ? "" : ".").append(number ? "#" : part);
+  }
+  return numbered;
+}
+
 std::string name_in_layer(std::string_view pattern, std::optional<std::uint64_t> layer) {
   std::string name(pattern);
   if (const std::size_t at = name.find('#'); at != std::string::npos && layer)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace opdump::weights {
 
@@ -19,6 +20,13 @@ struct LayerName {
 };
 LayerName layer_name(std::string_view name);
 std::string name_in_layer(std::string_view pattern, std::optional<std::uint64_t> layer);
+
+// A name with "#" for each number: "layers.#.experts.#.w1.weight", and the numbers.
+struct NumberedName {
+  std::string pattern;
+  std::vector<std::uint64_t> numbers;
+};
+NumberedName numbered_name(std::string_view name);
 
 // What a weight is for, by the usual words for it.
 enum class WeightRole : std::uint8_t {

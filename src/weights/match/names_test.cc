@@ -23,6 +23,8 @@ TEST(WeightNames, LayersHaveANumber) {
   EXPECT_EQ(layer.layer, 12U);
   EXPECT_EQ(name_in_layer(layer.pattern, 4), "blocks.4.experts.3.w1.weight");
   EXPECT_FALSE(layer_name("norm.weight").layer);
+  EXPECT_EQ(numbered_name("blocks.12.experts.3.w1.weight").pattern, "blocks.#.experts.#.w1.weight");
+  EXPECT_EQ(numbered_name("blocks.12.experts.3.w1.weight").numbers, (std::vector<std::uint64_t>{12, 3}));
 }
 
 TEST(WeightNames, WordsSayWhatAWeightIsFor) {
