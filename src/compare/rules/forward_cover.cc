@@ -15,8 +15,11 @@ void ForwardCover::add(const OperatorComparison& op) {
   if (kind_of(run.type).role != OperatorRole::computes) return;
   const std::string& name = operator_name(run);
   // Engines name what they make of a model's operators as they like: only names of programs have modules.
-  if (!name.starts_with("Default/")) return;
-  const std::string_view module = std::string_view(name).substr(0, name.rfind('/'));
+  // What is in no module, data and losses, proves nothing of the model.
+  constexpr std::string_view kRoot = "Default/";
+  const std::size_t end = name.rfind('/');
+  if (!name.starts_with(kRoot) || end < kRoot.size()) return;
+  const std::string_view module = std::string_view(name).substr(0, end);
   auto found = modules_.find(module);
   if (found == modules_.end()) found = modules_.emplace(module, Counts()).first;
   Counts& counts = found->second;
