@@ -1,6 +1,7 @@
 """`opdump diff` on real programs: two command lines in, the step and the operator out."""
 
 import json
+import re
 import os
 import pathlib
 import subprocess
@@ -88,14 +89,15 @@ def test_one_command_is_deterministic(diff):
 
 
 @pytest.mark.parametrize("name, operator, advice", [
-    ("race.py", "index_add_", "the same operators run in another order: threads"),
+    # A thread may come in before another one or within it.
+    ("race.py", "index_add_", "the same operators run in another order: threads|another thread of the program writes to the tensor"),
     ("workers.py", "addmm", "the data comes in another order: that of workers"),
 ])
 def test_one_command_is_not_deterministic(diff, name, operator, advice):
     status, answer, log = diff(program(name))
     assert (status, answer["outcome"]) == (1, "differs"), log
     assert operator in answer["operator"], answer["sentence"]
-    assert advice in " ".join(answer["notes"]), answer
+    assert re.search(advice, " ".join(answer["notes"])), answer
 
 
 def test_without_a_seed_nobody_is_blamed(diff):

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::string_view kNoSeed =
     "the program sets no seed: add torch.manual_seed(0), and random.seed(0) and numpy.random.seed(0) if it "
-    "uses "
-    "them";
+    "uses them";
 
 // What a program did not seed begins with a number of the system, which is large.
 constexpr std::uint64_t kLargestChosenSeed = 1ULL << 33;
@@ -69,19 +68,16 @@ std::string way_out(const Parting& parting) {
            "(PYTHONHASHSEED, random.seed, numpy.random.seed)";
   if (parting.other_step && *parting.other_step == parting.step)
     return "the same operators run in another order: threads or processes that do not wait for one another. "
-           "What adds up "
-           "in another order is rounded otherwise";
+           "What adds up in another order is rounded otherwise";
   if (parting.other_step)
     return "the data comes in another order: that of workers that do not wait for one another, of a set or "
-           "of files, or of "
-           "a shuffle without a seed";
+           "of files, or of a shuffle without a seed";
   if (!parting.same_inputs)
     return "the data differs: its order or augmentation (a seed of Python or NumPy, worker_init_fn, an order "
-           "of "
-           "sets or files, PYTHONHASHSEED), or memory that was never filled (torch.empty)";
-  return "the kernel adds in another order each time: torch.use_deterministic_algorithms(True) chooses "
-         "another or "
-         "names it, and torch.set_num_threads(1) keeps the order on a CPU";
+           "of sets or files, PYTHONHASHSEED), or memory that was never filled (torch.empty)";
+  return "the kernel adds in another order each time, or another thread of the program writes to the tensor "
+         "meanwhile: torch.use_deterministic_algorithms(True) chooses another kernel or names it, and "
+         "torch.set_num_threads(1) keeps the order on a CPU";
 }
 
 std::string identical_text(const BitComparison& bits) {

@@ -39,7 +39,8 @@ double ForwardCover::share() const {
   const auto share_of = [](std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
   };
-  return std::min(share_of(covered.golden, all.golden), share_of(covered.actual, all.actual));
+  return std::min(is_golden_covered_ ? 1.0 : share_of(covered.golden, all.golden),
+                  is_actual_covered_ ? 1.0 : share_of(covered.actual, all.actual));
 }
 
 }  // namespace opdump::compare

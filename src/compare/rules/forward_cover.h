@@ -17,6 +17,8 @@ class ForwardCover {
  public:
   // Not for what one run need not have.
   void add(const OperatorComparison& op);
+  // One run has compiled regions, and all their results were found in the other one: they cover what it ran.
+  void cover_by_regions(bool of_golden) { (of_golden ? is_actual_covered_ : is_golden_covered_) = true; }
   // Of the operators that compute in the forward pass of the run that is covered less, the share in modules
   // that are covered, 0 to 1; 1 if there are none.
   double share() const;
@@ -30,6 +32,7 @@ class ForwardCover {
     using is_transparent = void;
   };
   std::unordered_map<std::string, Counts, Hash, std::equal_to<>> modules_;
+  bool is_golden_covered_ = false, is_actual_covered_ = false;
 };
 
 }  // namespace opdump::compare

@@ -45,8 +45,8 @@ class WrongRegion : public RuleState {
   void remark(Ledger& ledger) override {
     note_backward(ledger);
     if (!regions_.wrong) {
-      note_equal(ledger, regions_.golden.size(), "golden", "actual");
-      note_equal(ledger, regions_.actual.size(), "actual", "golden");
+      note_equal(ledger, regions_.golden.size(), true);
+      note_equal(ledger, regions_.actual.size(), false);
       return;
     }
     const OperatorComparison op = make_region();
@@ -63,12 +63,13 @@ class WrongRegion : public RuleState {
     return make_operator(pair, *study_.golden, *study_.actual, study_.relation);
   }
 
-  void note_equal(Ledger& ledger, std::size_t count, std::string_view side, std::string_view other) const {
-    if (count > 0)
-      ledger.note(rule_.name,
-                  std::string(other) + " has the results of " +
-                      (count == 1 ? "the compiled region" : "all " + counted(count, "compiled region")) +
-                      " of " + std::string(side));
+  void note_equal(Ledger& ledger, std::size_t count, bool of_golden) const {
+    if (count == 0) return;
+    ledger.cover_by_regions(of_golden);
+    ledger.note(rule_.name,
+                std::string(of_golden ? "actual" : "golden") + " has the results of " +
+                    (count == 1 ? "the compiled region" : "all " + counted(count, "compiled region")) +
+                    " of " + (of_golden ? "golden" : "actual"));
   }
 
   // A loss, but none that leaves a result open.
