@@ -180,3 +180,13 @@ def test_memory_that_a_random_operator_overwrites_does_not_count_in_a_h5(tmp_pat
     written = [row for row in rows if row.get("operator", "").endswith("_") and row.get("slot") == "input.self"]
     assert {row["operator"] for row in written} >= {"uniform_", "exponential_"}, written
     assert {row["verdict"] for row in written if row["operator"] in ("uniform_", "exponential_")} == {"skipped"}, written
+
+
+@pytest.mark.skipif(not os.path.exists(os.environ.get("OPDUMP_TORCH2", "")), reason="no torch from PyPI: tools/fetch_torch.sh")
+def test_code_that_a_compiler_gets_wrong_is_named(answers):
+    (compared, summary), (blamed, blame) = answers("compiled-default-hides-bug.py", python=os.environ["OPDUMP_TORCH2"])
+    if compared == 0:
+        pytest.skip("this torch compiles the program rightly")
+    assert (compared, blamed) == (1, 1)
+    assert summary["first_bad"]["operator"] == blame["findings"][0]["operator"] == "Default/compiled_0_0-op1"
+    assert "a compiled region whose generated code gives another result than its operators" in blame["findings"][0]["why"]

@@ -5,7 +5,8 @@ OPDUMP_COMPILED names:
 
 aten    The region runs operator by operator, as the graph that autograd was traced to, in place of generated kernels. Each
         operator has the module and the line that it comes from. An operator without data marks where the region begins.
-        This is the default.
+checked The same, and the results of the code that inductor generates are compared with those of the operators. This is the
+        default.
 opaque  The generated kernels run. The region is one operator, with its inputs and outputs.
 """
 
@@ -26,6 +27,7 @@ from opdump._frames import leave_no_frame
 from opdump._imports import call_after
 from opdump._stderr import print_line
 from opdump._torch import recorder as hooks
+from opdump._torch.generated import GeneratedCode, is_exact, report_difference
 from opdump._torch.optimizers import LIBRARIES, files_of_steps, optimizer_of
 from opdump._torch.unrecorded import leave_to_python, uncompiled, unrecorded
 
@@ -136,8 +138,8 @@ def _wrap(backend: Any) -> Any:
     name = inner if isinstance(inner, str) else getattr(backend, "compiler_name", None) or getattr(inner, "__name__", "")
     if name == "eager" or getattr(inner, "shows_operators", False) or isinstance(backend, _Backend):
         return backend
-    if os.environ.get("OPDUMP_COMPILED", "aten") == "aten" and name in _REPLACED:
-        return _Aten(backend)
+    if os.environ.get("OPDUMP_COMPILED", "checked") != "opaque" and name in _REPLACED:
+        return _Aten(backend, name == "inductor" and os.environ.get("OPDUMP_COMPILED", "checked") == "checked")
     return _Opaque(backend, name == "inductor")
 
 
@@ -157,6 +159,11 @@ class _Backend:
     def __hash__(self) -> int:
         return hash(type(self))
 
+    def _has_own_numbers(self) -> bool:
+        """Whether inductor's kernels make random numbers of their own from a seed that they draw: others than an eager run has."""
+        options = getattr(self._backend, "config", {})  # of torch.compile(options=...)
+        return not options.get("fallback_random", torch._inductor.config.fallback_random)
+
 
 @functools.cache
 def _say_what_runs() -> None:
@@ -167,7 +174,17 @@ def _say_what_runs() -> None:
 
 
 class _Aten(_Backend):
-    def __call__(self, module: torch.fx.GraphModule, inputs: list[Any], **unused: Any) -> Callable[..., Any]:
+    def __init__(self, backend: Any, is_checked: bool) -> None:
+        super().__init__(backend)
+        self._is_checked = is_checked
+
+    def _generate(self, module: torch.fx.GraphModule, **options: Any) -> GeneratedCode | None:
+        captures = getattr(self._backend, "config", {}).get("triton.cudagraphs")  # such graphs keep what they are run with
+        if not self._is_checked or captures:
+            return None
+        return GeneratedCode(functools.partial(_backend_of(self._backend), **options), module, self._has_own_numbers())
+
+    def __call__(self, module: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Callable[..., Any]:
         try:
             from torch._dynamo.backends.common import aot_autograd
         except ImportError:  # torch 2.0
@@ -178,6 +195,7 @@ class _Aten(_Backend):
 
         region = _Region()
         name = "compiled_" + _compile_id()
+        generated = self._generate(module, **options)
         compiled = aot_autograd(fw_compiler=functools.partial(_interpret, region, "forward"),
                             bw_compiler=functools.partial(_interpret, region, "backward"),
                             inference_compiler=functools.partial(_interpret, region, "inference"),
@@ -186,9 +204,15 @@ class _Aten(_Backend):
 
         @_named_as(compiled)
         def run(*args: Any) -> Any:
-            if hooks.active():  # breaks of the graph and recompilations are seen by it
-                _hidden(torch.ops.opdump_torch.mark_region, name, _tensors(args))
-            return compiled(*args)
+            if not hooks.active():
+                return compiled(*args)
+            # Breaks of the graph and recompilations are seen by it.
+            _hidden(torch.ops.opdump_torch.mark_region, name, _tensors(args))
+            expected = generated.results_of(args) if generated else None
+            made = compiled(*args)
+            if expected is not None:
+                report_difference(name, expected, _tensors([made, args]), is_exact(args))
+            return made
 
         return run
 
@@ -334,19 +358,10 @@ class _Opaque(_Backend):
         super().__init__(backend)
         self._is_inductor = is_inductor
 
-    def _has_own_numbers(self) -> bool:
-        """Whether its kernels make random numbers of their own from a seed that they draw: others than an eager run has."""
-        if not self._is_inductor:
-            return False
-        options = getattr(self._backend, "config", {})  # of torch.compile(options=...)
-        return not options.get("fallback_random", torch._inductor.config.fallback_random)
-
     def __call__(self, module: torch.fx.GraphModule, inputs: list[Any], **kwargs: Any) -> Callable[..., Any]:
-        from torch._dynamo.backends.registry import lookup_backend
-
-        backend = lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
+        backend = _backend_of(self._backend)
         name = "compiled_" + _compile_id()
-        has_own_numbers = self._has_own_numbers()
+        has_own_numbers = self._is_inductor and self._has_own_numbers()
         optimizer = _optimizer_in(module.graph)
         compiled = backend(module, inputs, **kwargs)
 
@@ -377,6 +392,12 @@ class _Opaque(_Backend):
                     _hidden(torch.ops.opdump_torch.end_region, call, _tensors(result), draws)
 
         return run
+
+
+def _backend_of(named: Any) -> Callable[..., Any]:
+    from torch._dynamo.backends.registry import lookup_backend
+
+    return lookup_backend(named) if isinstance(named, str) else named
 
 
 def _named_as(compiled: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -218,9 +218,10 @@ Result<int> run_run(std::span<const char* const> args) {
       ->type_name("FORMATS");
   app.add_option(
          "--compiled", arguments.compiled,
-         "regions of torch.compile: aten runs and records them operator by operator (default); opaque "
-         "runs the generated kernels and records the inputs and outputs of each region")
-      ->check(CLI::IsMember({"aten", "opaque"}));
+         "regions of torch.compile: checked runs and records them operator by operator, and compares the "
+         "results with those of the generated kernels (default); aten does not compare; opaque runs the "
+         "generated kernels and records the inputs and outputs of each region")
+      ->check(CLI::IsMember({"checked", "aten", "opaque"}));
   app.add_flag("--best-effort", arguments.best_effort,
                "run the program also if there is no recorder for its PyTorch or TensorFlow");
   app.add_option("COMMAND", arguments.command, "the program and its arguments")->required();

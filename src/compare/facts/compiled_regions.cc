@@ -20,12 +20,22 @@ bool has_region_result(const Runs& runs, std::uint32_t run) {
   return std::ranges::any_of(runs[run].slots, is_region_result);
 }
 
+std::set<std::string> regions_with_operators(const Runs& runs) {
+  std::set<std::string> regions;
+  for (std::uint32_t run = 0; run < runs.size(); ++run)
+    if (model::has_trait(runs.without_slots(run).type, model::Trait::region) && !has_region_result(runs, run))
+      regions.insert(std::string(runs.without_slots(run).type));
+  return regions;
+}
+
 std::optional<std::string> describe_regions(const Runs& runs, std::span<const std::uint32_t> unpaired,
                                             std::string_view side) {
+  const std::set<std::string> marked = regions_with_operators(runs);
   std::set<std::string> regions;
   for (const std::uint32_t index : unpaired) {
     const dump::OperatorRun run = runs.without_slots(index);
-    if (model::has_trait(run.type, model::Trait::region) && has_region_result(runs, index))
+    if (model::has_trait(run.type, model::Trait::region) && has_region_result(runs, index) &&
+        !marked.contains(std::string(run.type)))
       regions.insert(run.name);
   }
   if (regions.empty()) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ bool is_region_result(const dump::Slot& slot);
 
 // Whether an execution has one.
 bool has_region_result(const dump::Runs& runs, std::uint32_t run);
+
+// The regions of `runs` whose operators are recorded, by type: each has a mark without results before them. A
+// second execution then has results of the generated code, if these are not those of the operators.
+std::set<std::string> regions_with_operators(const dump::Runs& runs);
 
 // A sentence about regions among `unpaired` of `runs` that are one operator each, although operators in them
 // can be recorded; nothing if there are none. Regions with recorded operators have no results of their own.

@@ -66,7 +66,9 @@ Regions compare_regions(const dump::DumpSet& golden, const dump::DumpSet& actual
                &known = (golden_has ? actual : golden).runs();
     for (const Slot& slot : made_by.slots(golden_has ? pair.golden : pair.actual)) {
       if (!is_region_result(slot) || has_tensor(known, run.step, slot)) continue;
-      regions.wrong = {.place = place, .is_golden = golden_has};
+      regions.wrong = {.place = place,
+                       .is_golden = golden_has,
+                       .has_operators = regions_with_operators(made_by).contains(std::string(run.type))};
       return regions;
     }
     (golden_has ? regions.golden : regions.actual).insert(run.name);

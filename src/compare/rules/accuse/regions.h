@@ -22,6 +22,7 @@ struct Regions {
   struct Wrong {
     std::size_t place = 0;  // in the pairs
     bool is_golden = false;
+    bool has_operators = false;  // they are recorded, too: the generated code makes something else
   };
   std::optional<Wrong> wrong = {};  // the first one: what is wrong begins there
 };

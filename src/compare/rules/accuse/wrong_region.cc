@@ -22,12 +22,9 @@ class WrongRegion : public RuleState {
 
   void settle(Ledger& ledger) override {
     regions_ = compare_regions(*study_.golden, *study_.actual, study_.pairs);
-    if (!regions_.wrong || ledger.first_bad() == nullptr) return;
-    const Accusation& standing = *ledger.first_bad();
-    const bool is_random = has_own_random_numbers(make_region().run().form.get());  // no kernel need be wrong
-    const bool is_wrong_by_itself =
-        standing.op.verdict == Verdict::own_error || standing.op.verdict == Verdict::argument_differs;
-    if (standing.place < regions_.wrong->place || (!is_random && is_wrong_by_itself)) return;
+    const bool is_random =  // no kernel need be wrong
+        regions_.wrong && has_own_random_numbers(make_region().run().form.get());
+    if (!regions_.wrong || !accuses(ledger.first_bad(), is_random)) return;
     Accusation accusation{.rule = rule_.name,
                           .op = make_region(),
                           .place = regions_.wrong->place,
@@ -38,6 +35,9 @@ class WrongRegion : public RuleState {
     op.cause = is_random
                    ? "generated code makes other random numbers than eager operators: to compare, record it "
                      "again with torch._inductor.config.fallback_random = True"
+               : regions_.wrong->has_operators
+                   ? "a compiled region whose generated code gives another result than its operators, one that " +
+                         std::string(regions_.wrong->is_golden ? "actual" : "golden") + " lacks"
                    : "a " + describe_region(*regions_.wrong);
     ledger.accuse(std::move(accusation));
   }
@@ -56,6 +56,14 @@ class WrongRegion : public RuleState {
   }
 
  private:
+  // What the region's operators do not explain needs no other sign. Without them, what follows must differ.
+  bool accuses(const Accusation* standing, bool is_random) const {
+    if (standing == nullptr) return regions_.wrong->has_operators;
+    const bool is_wrong_by_itself =
+        standing->op.verdict == Verdict::own_error || standing->op.verdict == Verdict::argument_differs;
+    return standing->place >= regions_.wrong->place && (is_random || !is_wrong_by_itself);
+  }
+
   // As an operator that the other run lacks.
   OperatorComparison make_region() const {
     OperatorPair pair = study_.pairs[regions_.wrong->place];
