@@ -14,6 +14,8 @@ Case = dict[str, Any]
 OTHER = {"environment": {"ATEN_CPU_CAPABILITY": "default"}, "threads": 2}
 GOLDENS: dict[str, Job] = {"same": {}, "other": OTHER, "fp64": {"options": {"dtype": "float64"}},
                            "bf16": {"options": {"dtype": "bfloat16"}}}
+# Units for matrices, which golden does not use.
+UNITS: dict[str, Job] = {"tf32": {"bits": 10}, "bf16 units": {"bits": 7}}
 BENIGN: dict[str, Job] = {
     "same": {}, "threads": {"threads": 2}, "kernels": OTHER, "mkldnn": {"mkldnn": False}, "fp64": GOLDENS["fp64"],
     "bf16": GOLDENS["bf16"], "foreach": {"options": {"foreach": True}}, "clone": {"options": {"clone": True}},
@@ -88,8 +90,17 @@ def _can(net: str, golden: str) -> bool:
     return (net, golden) not in (("unet", "bf16"), ("cnn", "checkpoint"))
 
 
+def can_have_units(case: Case) -> bool:
+    """Convolutions have them in the forward pass only, and nobody replaces what is inside of an LSTM."""
+    return case["net"] in ("mlp", "transformer", "autoencoder", "vae", "recommender") and case["golden"] in ("same", "threads", "clone", "order")
+
+
+def with_units(case: Case, units: str) -> Case:
+    return {**case, "actual": {**case["actual"], **UNITS[units]}}
+
+
 def is_held_out(case: Case) -> bool:
     return case["net"] in HELD_OUT
 
 
-__all__ = ["NETS", "benign", "calibrating", "faults", "is_held_out", "job", "traps"]
+__all__ = ["NETS", "UNITS", "benign", "calibrating", "can_have_units", "faults", "is_held_out", "job", "traps", "with_units"]

@@ -92,6 +92,28 @@ KERNELS: dict[str, Callable[..., Any]] = {
 }
 
 
+SUMS = {"addmm": (1, 2), "mm": (0, 1), "bmm": (0, 1), "convolution": (0, 1)}  # of products: of which arguments
+
+
+def _shorten(x: torch.Tensor, bits: int) -> torch.Tensor:
+    """Rounded to so many bits after the first, to even."""
+    if x.dtype != torch.float32:
+        return x
+    drop = 23 - bits
+    i = x.contiguous().view(torch.int32)
+    return ((i + ((1 << (drop - 1)) - 1) + ((i >> drop) & 1)) & -(1 << drop)).view(torch.float32)
+
+
+def round_inputs_of_sums(bits: int, faulty: str) -> list[Fault]:
+    """As units for matrices do: TF32 has 10 bits after the first, bfloat16 has 7. `faulty` is an operator that is replaced already."""
+    def rounding(kernel: Callable[..., Any], places: tuple[int, ...]) -> Callable[..., Any]:
+        return lambda *args, **kwargs: kernel(*(_shorten(a, bits) if i in places else a for i, a in enumerate(args)), **kwargs)
+
+    for name, places in SUMS.items():
+        KERNELS[name] = rounding(KERNELS[name], places)
+    return [Fault(name) for name in SUMS if name != faulty]
+
+
 def _bits(x: torch.Tensor) -> torch.Tensor:
     return x.view(torch.int32)
 

@@ -10,7 +10,7 @@ import sys
 import torch
 
 import nets
-from faults import KERNELS, Fault
+from faults import KERNELS, Fault, round_inputs_of_sums
 
 
 # What a recording has if not all tensors.
@@ -21,6 +21,7 @@ def run(job: dict) -> dict:
     torch.set_num_threads(job.get("threads", 1))
     torch.backends.mkldnn.enabled = job.get("mkldnn", True)
     fault = Fault(*job["fault"]) if job.get("fault") else None
+    units = round_inputs_of_sums(job["bits"], fault.operator if fault else "") if job.get("bits") else []
     counters = {name: Fault(name) for name in KERNELS} if job.get("counts") else {}
     options = dict(job.get("options", {}))
     if "dtype" in options:
@@ -34,6 +35,7 @@ def run(job: dict) -> dict:
     else:
         recorded = contextlib.nullcontext()
     nets.train(job["net"], recorded=recorded, **options)
+    del units  # were alive until here
     return {"applied": fault.applied if fault else None, "ran": fault.calls if fault else 0, "calls": {name: f.calls for name, f in counters.items() if f.calls}}
 
 

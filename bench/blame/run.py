@@ -137,8 +137,10 @@ class Bench:
         nets = self.a.nets.split(",") if self.a.nets else list(bench.NETS)
         calls = {net: self.record({"net": net, "counts": True})["calls"] for net in nets} if self.a.faults else {}
         faults = bench.faults(nets, self.a.goldens.split(","), self.a.faults, calls, draws) if self.a.faults else []
-        return [*faults, *bench.benign(nets, self.a.benign, draws),
-                *bench.traps(nets, self.a.traps, draws)]
+        cases = [*faults, *bench.benign(nets, self.a.benign, draws), *bench.traps(nets, self.a.traps, draws)]
+        if self.a.units:
+            cases = [bench.with_units(case, self.a.units) for case in cases if bench.can_have_units(case)]
+        return cases
 
     def run(self) -> None:
         started, faults, log = time.monotonic(), 0, open(self.a.log, "w") if self.a.log else None
@@ -196,6 +198,7 @@ def main() -> None:
     parser.add_argument("--benign", type=int, default=200)
     parser.add_argument("--traps", type=int, default=20)
     parser.add_argument("--goldens", default="same,other,fp64,bf16", help="what the golden run of a pair with a fault is")
+    parser.add_argument("--units", default="", choices=("", *bench.UNITS), help="what the actual runs multiply matrices with")
     parser.add_argument("--nets", default="", help="some of those of nets.py; default: all")
     parser.add_argument("--records", default="tensors", choices=("tensors", "outputs", "statistics"), help="what the recordings have")
     parser.add_argument("--seed", type=int, default=1)

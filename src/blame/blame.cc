@@ -55,6 +55,8 @@ class Trial {
 
   Result<BlameAnswer> run(compare::Comparison& comparison) {
     OPDUMP_TRY(comparison, suspects_.collect(golden_, actual_, options_.compare, gains_));
+    golden_units_ = comparison.golden_units;
+    actual_units_ = comparison.actual_units;
     answer_.compared = suspects_.compared();
     answer_.differing = suspects_.differing();
     Ahead ahead(suspects_.all(), options_.expect, options_.limit);
@@ -225,8 +227,14 @@ class Trial {
     if (!why.empty()) findings_.add(i, Cause::random, Confidence::suspect, output_name(op), std::move(why));
   }
 
-  void blame_error(std::uint32_t i, const Replayed& replayed) {
+  void blame_error(std::uint32_t i, Replayed replayed) {
     precision_.note(replayed);
+    // All that a run multiplies is rounded so.
+    const auto leave_out = [](std::vector<OutputError>& errors, std::string_view units) {
+      std::erase_if(errors, [&](const OutputError& error) { return !units.empty() && error.precision == units; });
+    };
+    leave_out(replayed.golden, golden_units_);
+    leave_out(replayed.actual, actual_units_);
     const Judgement judgement = judge(replayed);
     if (judgement.fault == Fault::common)
       ++reasons_["both runs are off by the same: it computes something else"];
@@ -374,6 +382,7 @@ class Trial {
   std::map<std::string, std::string> harmless_;   // arguments that differ, and the first operator's name
   std::set<std::tuple<std::string, std::string, std::string>> causes_;  // by module, type and difference
   SumPrecision precision_;
+  std::string_view golden_units_, actual_units_;  // see Comparison
 };
 
 Finding explain_first_bad(const OperatorComparison& op) {

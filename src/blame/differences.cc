@@ -124,7 +124,7 @@ bool is_beyond_rounding(const SlotComparison& slot) {
   constexpr double kRoundoffs = 8;
   if (compare::is_fine(slot.verdict)) return false;
   if (!slot.metrics) return compare::is_difference(slot.verdict);  // another shape, statistics: no rounding
-  const double u = std::max(compare::roundoff(slot.golden->dtype), compare::roundoff(slot.actual->dtype));
+  const double u = compare::roundoff(compare::coarsest_dtype(slot));
   return slot.metrics->relative_l2 >= std::max(kLargestRounding, kRoundoffs * u);
 }
 

@@ -84,6 +84,8 @@ struct SlotComparison {
   std::shared_ptr<const SlotParts> parts = nullptr;
   bool is_sum = false;           // each rank has a term of a sum
   bool is_cut_in_rows = false;   // each rank has some rows
+  // A coarser type, as which the units round that multiply matrices in one run (facts/matrix_units.h).
+  model::DType rounds_as = model::DType::undefined;
   double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none
   bool is_quantised = false;     // one side has integers, which stand for numbers
   double quantisation_zero = 0;  // the integer that stands for 0
@@ -95,6 +97,9 @@ struct OtherRank {
   std::uint32_t rank = 0;
   double relative_l2 = 0;  // the largest difference of its inputs
 };
+
+// The type that rounds most of a tensor's two, and of what its operators were computed with.
+model::DType coarsest_dtype(const SlotComparison& slot);
 
 struct OperatorComparison {
   std::shared_ptr<const dump::OperatorRun> golden, actual;  // with the slots below
@@ -180,6 +185,8 @@ struct TraceLine {
 };
 
 struct Comparison {
+  // What each run multiplies matrices with, if with fewer bits than their type has: "TF32" (facts/matrix_units.h).
+  std::string_view golden_units = {}, actual_units = {};
   // The first operator with an output that differs, else the first difference of another kind. "First" means
   // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
   // fault lies in what no recorded operator made, weights or data; later own_errors are then mostly small

@@ -160,7 +160,7 @@ def test_statistics_show_a_fault(record):
 @needs_newest
 @pytest.mark.parametrize("options", [
     pytest.param(options.split(), id=options, marks=pytest.mark.nightly if is_long else ())
-    for options, is_long in (("--tp 2", False), ("--tp 4 --sequence", True), ("--dp 2", True), ("--tp 2 --dp 2", False))])
+    for options, is_long in (("--tp 2", True), ("--tp 4 --sequence", True), ("--dp 2", True), ("--tp 2 --dp 2", False))])
 def test_dtensors_and_fully_shard(record, options):
     status, _, summary = compare(record("dtensor", python=NEWEST), record("dtensor", *options, python=NEWEST))
     assert status == 0, summary["text"]

@@ -11,6 +11,7 @@
 #include "compare/facts/environment.h"
 #include "compare/facts/integer_operators.h"
 #include "compare/facts/operator_kind.h"
+#include "compare/facts/matrix_units.h"
 #include "compare/facts/systematic.h"
 #include "compare/facts/unfinished.h"
 #include "compare/judge/open_questions.h"
@@ -30,6 +31,7 @@
 #include "compare/pairs/sharded/pair_shards.h"
 #include "compare/rules/gains/gain_judge.h"
 #include "compare/rules/leave_out/leave_out.h"
+#include "compare/rules/rounding/rounding.h"
 #include "compare/rules/rounding/conditioning.h"
 
 namespace opdump::compare {
@@ -188,10 +190,25 @@ class Comparer {
       operators.push_back(make_operator(pairs_[i], golden_, actual_, study_.relation));
     OPDUMP_CHECK_OK(measure(operators));
     for (std::size_t i = 0; i < operators.size(); ++i) {
+      measure_apart_from_units(operators[i]);
       walk_.look(operators[i], batch.first + i);
       hold(std::move(operators[i]), batch.first + i);
     }
     return ok();
+  }
+
+  // What multiplies no matrices, and reads the same in both runs, rounds as its type does.
+  void measure_apart_from_units(OperatorComparison& op) {
+    if (study_.relation.units == nullptr || op.golden == nullptr || adds_up_products(op.golden->type)) return;
+    const auto is_same = [](const SlotComparison& slot) {
+      return side_of(slot) == model::Side::output || !slot.metrics || slot.metrics->max_abs == 0;
+    };
+    if (!std::ranges::all_of(op.slots, is_same)) return;
+    for (SlotComparison& slot : op.slots) {
+      if (slot.rounds_as == model::DType::undefined || !slot.metrics || slot.metrics->max_abs == 0) continue;
+      slot.rounds_as = model::DType::undefined;
+      measure_slot(slot, options_, options_.threads);
+    }
   }
 
   // How far apart what is not equal bit by bit is.
@@ -344,11 +361,25 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   OPDUMP_TRY(
       const std::unique_ptr<const CommonRows> rows,
       find_common_rows(golden_runs, actual_runs, pairing, is_across || sharded || quantisation, options));
+  std::optional<MatrixUnits> units, of_golden, of_actual;
+  if (!is_across && !sharded && !quantisation && rows == nullptr && !options.without.contains(kMatrixUnits.name)) {
+    of_golden = find_matrix_units(golden_runs);
+    of_actual = find_matrix_units(actual_runs);
+    for (const auto& [side, found] : {std::pair("golden", &of_golden), std::pair("actual", &of_actual)})
+      if (*found) {
+        pairing.notes.push_back(describe_units(side, **found) + ": differences of that size are rounding");
+        units = *found;
+      }
+  }
   const RunRelation relation{.is_across = is_across,
                              .sharded = sharded ? &*sharded : nullptr,
                              .quantisation = quantisation ? &*quantisation : nullptr,
-                             .rows = rows.get()};
-  return Comparer(golden, actual, pairing, options, relation).compare();
+                             .rows = rows.get(),
+                             .units = units ? &*units : nullptr};
+  OPDUMP_TRY(Comparison comparison, Comparer(golden, actual, pairing, options, relation).compare());
+  if (of_golden) comparison.golden_units = of_golden->name;
+  if (of_actual) comparison.actual_units = of_actual->name;
+  return comparison;
 }
 
 }  // namespace opdump::compare

@@ -70,7 +70,7 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
       return settle(slot, Verdict::unreadable, straight.error().message());
   if (slot.dtype != actual_dtype)
     slot.reason = against("dtype", model::dtype_info(slot.dtype).name, model::dtype_info(actual_dtype).name);
-  const model::DType dtype = coarser_dtype(slot.dtype, actual_dtype);
+  const model::DType dtype = coarsest_dtype(slot);
   if (has_parts) return measure_parts(slot, g, a, dtype, options, threads);
   slot.bytes = g.byte_count();
   if (is_identical(g, a)) {
@@ -107,7 +107,7 @@ void measure_statistics(SlotComparison& slot, const CompareOptions& options) {
                   against("shape", model::format_shape(*golden->shape), model::format_shape(*actual->shape)));
   StatisticsVerdict verdict =
       compare_statistics(golden->columns, actual->columns, slot.dtype,
-                         tolerance_of(coarser_dtype(slot.dtype, slot.actual->dtype), options));
+                         tolerance_of(coarsest_dtype(slot), options));
   if (!verdict.comparable) return settle(slot, Verdict::unreadable, std::move(verdict.reason));
   settle(slot, verdict.match ? Verdict::match : Verdict::own_error, std::move(verdict.reason));
 }

@@ -59,6 +59,13 @@ model::DType coarser_dtype(model::DType golden, model::DType actual) {
   return default_tolerance(actual).rtol > default_tolerance(golden).rtol ? actual : golden;
 }
 
+model::DType coarsest_dtype(const SlotComparison& slot) {
+  const model::DType actual = slot.actual != nullptr ? slot.actual->dtype : slot.dtype;
+  const model::DType both =
+      coarser_dtype(slot.dtype, actual == model::DType::undefined ? slot.dtype : actual);
+  return both == model::DType::float32 && slot.rounds_as != model::DType::undefined ? slot.rounds_as : both;
+}
+
 // The tolerance of a table is meant for tensors whose elements are about 1.
 Result<math::Metrics> measure_pair(const model::TensorView& actual, const model::TensorView& golden,
                                    model::DType dtype, const CompareOptions& options, unsigned threads) {

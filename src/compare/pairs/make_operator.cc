@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare/facts/arguments.h"
+#include "compare/facts/matrix_units.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/pair_slots.h"
 #include "compare/pairs/rows/common_rows.h"
@@ -52,7 +53,7 @@ std::string explain_left_out(Fusion fusion) {
 
 OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
                                  const dump::DumpSet& actual, const RunRelation& relation) {
-  const auto& [is_across, sharded, quantisation, rows] = relation;
+  const auto& [is_across, sharded, quantisation, rows, units] = relation;
   static const dump::OperatorRun kNothing;
   OperatorComparison op;
   op.is_alone = pair.is_alone;
@@ -81,6 +82,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
     slot.any_layout = is_across || is_rewritten_by_engine(op.golden.get(), op.actual.get());
     slot.golden = slots.golden;
     slot.actual = slots.actual;
+    if (units != nullptr) slot.rounds_as = units->as;
   }
   if (sharded != nullptr) sharded->add_ranks(op, pair);
   if (quantisation != nullptr) quantisation->add_steps(op);

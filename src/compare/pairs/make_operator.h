@@ -9,6 +9,8 @@
 
 namespace opdump::compare {
 
+struct MatrixUnits;
+
 class CommonRows;  // pairs/rows/common_rows.h
 
 // What two runs are to each other, beside dumps of the same operators.
@@ -17,6 +19,7 @@ struct RunRelation {
   const ShardedRuns* sharded = nullptr;        // may be null
   const Quantisation* quantisation = nullptr;  // may be null
   const CommonRows* rows = nullptr;            // may be null
+  const MatrixUnits* units = nullptr;          // of one run, or of both; may be null
 };
 
 // None of the slots is measured.

@@ -22,7 +22,7 @@ std::span<const Rule* const> rules() {
       &kOtherArgument,
       // The first reason that excuses an operator settles it.
       &kRounding, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding, &kOtherKernel,
-      &kRecomputed, &kCancelledTerms, &kQuantisedSteps, &kUsualGains,
+      &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains,
       // Why outputs differ that are still bad.
       &kTermsOfASum, &kFedByOtherRank, &kOtherState,
       // After the last operator: what the bad ones mean together.

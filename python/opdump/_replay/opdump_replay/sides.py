@@ -115,8 +115,10 @@ class Side:
         """Does the error vanish if the inputs are rounded first, as units for matrices do?"""
         if any(dtype not in ("float32", "float64") for dtype in self.types.values()):
             return
+        term = self.arguments.get("bias" if "conv" in self.op.type else "self" if "add" in self.op.type else "")
+        added = term.get("tensor") if isinstance(term, dict) else None  # with all its bits
         for name, bits in (("TF32", 10), ("bfloat16", 7)):
-            y = self.run_with({j: _shorten(t, bits) for j, t in self.inputs.items()})[i]
+            y = self.run_with({j: t if j == added else _shorten(t, bits) for j, t in self.inputs.items()})[i]
             if y is not None and rounding.norm(widen(x) - y) < 0.1 * rounding.norm(widen(x) - explained.y):
                 answer["inputs"] = name
                 return

@@ -161,7 +161,7 @@ bool is_cancellation(const OperatorComparison& op, double input, bool has_types,
     if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
     const auto terms = norm_of_terms(op, slot);
     if (!terms) return false;
-    const double u = std::max(roundoff(slot.golden->dtype), roundoff(slot.actual->dtype));
+    const double u = roundoff(coarsest_dtype(slot));
     if (!has_types && slot.golden->dtype != slot.actual->dtype && u > 0x1p-24) return false;
     const double allowed = (input + kRoundoffs * u) * *terms;
     const double root = std::sqrt(static_cast<double>(slot.metrics->count));

@@ -36,7 +36,7 @@ constexpr double kPassedOn = 1.1, kMostPassedOn = 2;
 // precision it is that of the coarser type.
 double largest_rounding(const SlotComparison& slot, bool has_types) {
   double rtol = default_tolerance(slot.dtype).rtol;
-  if (has_types) rtol = std::max(rtol, default_tolerance(slot.actual->dtype).rtol);
+  if (has_types) rtol = std::max(rtol, default_tolerance(coarsest_dtype(slot)).rtol);
   return rtol > 1e-4 ? 8 * rtol : 100 * rtol;
 }
 
@@ -102,7 +102,7 @@ void excuse_all(OperatorComparison& op) {
 class Rounding : public RuleState {
  public:
   explicit Rounding(const Study& study)
-      : has_types_(study.systematic.are_types_usual),
+      : has_types_(study.systematic.are_types_usual || study.relation.units != nullptr),
         reasons_(study),
         rewritten_(study.is_plain()
                        ? RewrittenResults(study.golden->runs(), study.actual->runs(), study.pairs)
@@ -355,6 +355,12 @@ const Rule kRecomputed{
     .sentence =
         "computed again from its own inputs, each run has what it should; where it has not, "
         "nothing excuses it",
+    .stage = Stage::excuse};
+const Rule kMatrixUnits{
+    .name = "matrix-units",
+    .sentence =
+        "a run that multiplies matrices with TF32 or bfloat16, in all of several operators, rounds as a type "
+        "of 16 bits does",
     .stage = Stage::excuse};
 const Rule kCancelledTerms{
     .name = "cancelled-terms",

@@ -7,6 +7,6 @@ namespace opdump::compare {
 
 // The others are its reasons.
 extern const Rule kRounding, kLostAmongOthers, kOtherChoice, kGrownRounding, kKnownRounding, kOtherKernel,
-    kRecomputed, kCancelledTerms;
+    kRecomputed, kCancelledTerms, kMatrixUnits;
 
 }  // namespace opdump::compare
