@@ -340,7 +340,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/facts/compiled_regions.cc
   compare/facts/environment.cc
   compare/facts/integer_operators.cc
-  compare/facts/matrix_units.cc
+  compare/facts/find_matrix_units.cc
   compare/facts/operator_kind.cc
   compare/facts/rewritten.cc
   compare/facts/systematic.cc

@@ -230,8 +230,10 @@ class Trial {
   void blame_error(std::uint32_t i, Replayed replayed) {
     precision_.note(replayed);
     // All that a run multiplies is rounded so.
-    const auto leave_out = [](std::vector<OutputError>& errors, std::string_view units) {
-      std::erase_if(errors, [&](const OutputError& error) { return !units.empty() && error.precision == units; });
+    const std::string_view type = suspects_[i].run().type;
+    const auto leave_out = [&](std::vector<OutputError>& errors, const auto& units) {
+      if (units && units->compute(type))
+        std::erase_if(errors, [&](const OutputError& error) { return error.precision == units->name; });
     };
     leave_out(replayed.golden, golden_units_);
     leave_out(replayed.actual, actual_units_);
@@ -382,7 +384,7 @@ class Trial {
   std::map<std::string, std::string> harmless_;   // arguments that differ, and the first operator's name
   std::set<std::tuple<std::string, std::string, std::string>> causes_;  // by module, type and difference
   SumPrecision precision_;
-  std::string_view golden_units_, actual_units_;  // see Comparison
+  std::optional<compare::MatrixUnits> golden_units_, actual_units_;  // see Comparison
 };
 
 Finding explain_first_bad(const OperatorComparison& op) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compare/matrix_units.h"
 #include "compare/paired_by.h"
 #include "dump/read/dump_set.h"
 #include "math/metrics/metrics.h"
@@ -82,9 +83,9 @@ struct SlotComparison {
   std::vector<std::uint32_t> wrong_ranks = {};  // whose tensors differ
   // What is compared of it, where one run has other rows than the other; null: all.
   std::shared_ptr<const SlotParts> parts = nullptr;
-  bool is_sum = false;           // each rank has a term of a sum
-  bool is_cut_in_rows = false;   // each rank has some rows
-  // A coarser type, as which the units round that multiply matrices in one run (facts/matrix_units.h).
+  bool is_sum = false;          // each rank has a term of a sum
+  bool is_cut_in_rows = false;  // each rank has some rows
+  // A coarser type, as which the units round that multiply matrices in one run (matrix_units.h).
   model::DType rounds_as = model::DType::undefined;
   double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none
   bool is_quantised = false;     // one side has integers, which stand for numbers
@@ -185,8 +186,8 @@ struct TraceLine {
 };
 
 struct Comparison {
-  // What each run multiplies matrices with, if with fewer bits than their type has: "TF32" (facts/matrix_units.h).
-  std::string_view golden_units = {}, actual_units = {};
+  // What each run multiplies matrices with, if with fewer bits than their type has.
+  std::optional<MatrixUnits> golden_units, actual_units;
   // The first operator with an output that differs, else the first difference of another kind. "First" means
   // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
   // fault lies in what no recorded operator made, weights or data; later own_errors are then mostly small

@@ -9,9 +9,9 @@
 
 #include "base/text/text.h"
 #include "compare/facts/environment.h"
+#include "compare/facts/find_matrix_units.h"
 #include "compare/facts/integer_operators.h"
 #include "compare/facts/operator_kind.h"
-#include "compare/facts/matrix_units.h"
 #include "compare/facts/systematic.h"
 #include "compare/facts/unfinished.h"
 #include "compare/judge/open_questions.h"
@@ -31,8 +31,8 @@
 #include "compare/pairs/sharded/pair_shards.h"
 #include "compare/rules/gains/gain_judge.h"
 #include "compare/rules/leave_out/leave_out.h"
-#include "compare/rules/rounding/rounding.h"
 #include "compare/rules/rounding/conditioning.h"
+#include "compare/rules/rounding/rounding.h"
 
 namespace opdump::compare {
 namespace {
@@ -199,7 +199,9 @@ class Comparer {
 
   // What multiplies no matrices, and reads the same in both runs, rounds as its type does.
   void measure_apart_from_units(OperatorComparison& op) {
-    if (study_.relation.units == nullptr || op.golden == nullptr || adds_up_products(op.golden->type)) return;
+    if (study_.relation.units == nullptr || op.golden == nullptr ||
+        study_.relation.units->compute(op.golden->type))
+      return;
     const auto is_same = [](const SlotComparison& slot) {
       return side_of(slot) == model::Side::output || !slot.metrics || slot.metrics->max_abs == 0;
     };
@@ -362,13 +364,14 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
       const std::unique_ptr<const CommonRows> rows,
       find_common_rows(golden_runs, actual_runs, pairing, is_across || sharded || quantisation, options));
   std::optional<MatrixUnits> units, of_golden, of_actual;
-  if (!is_across && !sharded && !quantisation && rows == nullptr && !options.without.contains(kMatrixUnits.name)) {
+  if (!is_across && !sharded && !quantisation && rows == nullptr &&
+      !options.without.contains(kMatrixUnits.name)) {
     of_golden = find_matrix_units(golden_runs);
     of_actual = find_matrix_units(actual_runs);
     for (const auto& [side, found] : {std::pair("golden", &of_golden), std::pair("actual", &of_actual)})
       if (*found) {
         pairing.notes.push_back(describe_units(side, **found) + ": differences of that size are rounding");
-        units = *found;
+        units = join_units(units, **found);
       }
   }
   const RunRelation relation{.is_across = is_across,
@@ -377,8 +380,8 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
                              .rows = rows.get(),
                              .units = units ? &*units : nullptr};
   OPDUMP_TRY(Comparison comparison, Comparer(golden, actual, pairing, options, relation).compare());
-  if (of_golden) comparison.golden_units = of_golden->name;
-  if (of_actual) comparison.actual_units = of_actual->name;
+  comparison.golden_units = of_golden;
+  comparison.actual_units = of_actual;
   return comparison;
 }
 

@@ -105,9 +105,8 @@ void measure_statistics(SlotComparison& slot, const CompareOptions& options) {
   if (golden->shape && actual->shape && !(*golden->shape == *actual->shape))
     return settle(slot, Verdict::not_comparable,
                   against("shape", model::format_shape(*golden->shape), model::format_shape(*actual->shape)));
-  StatisticsVerdict verdict =
-      compare_statistics(golden->columns, actual->columns, slot.dtype,
-                         tolerance_of(coarsest_dtype(slot), options));
+  StatisticsVerdict verdict = compare_statistics(golden->columns, actual->columns, slot.dtype,
+                                                 tolerance_of(coarsest_dtype(slot), options));
   if (!verdict.comparable) return settle(slot, Verdict::unreadable, std::move(verdict.reason));
   settle(slot, verdict.match ? Verdict::match : Verdict::own_error, std::move(verdict.reason));
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compare/facts/arguments.h"
-#include "compare/facts/matrix_units.h"
+#include "compare/matrix_units.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/pair_slots.h"
 #include "compare/pairs/rows/common_rows.h"

@@ -32,13 +32,13 @@ class WrongRegion : public RuleState {
     OperatorComparison& op = accusation.op;
     op.rule = rule_.name;
     op.verdict = regions_.wrong->is_golden ? Verdict::missing : Verdict::extra;
-    op.cause = is_random
-                   ? "generated code makes other random numbers than eager operators: to compare, record it "
-                     "again with torch._inductor.config.fallback_random = True"
-               : regions_.wrong->has_operators
-                   ? "a compiled region whose generated code gives another result than its operators, one that " +
-                         std::string(regions_.wrong->is_golden ? "actual" : "golden") + " lacks"
-                   : "a " + describe_region(*regions_.wrong);
+    op.cause =
+        is_random ? "generated code makes other random numbers than eager operators: to compare, record it "
+                    "again with torch._inductor.config.fallback_random = True"
+        : regions_.wrong->has_operators
+            ? "a compiled region whose generated code gives another result than its operators, one that " +
+                  std::string(regions_.wrong->is_golden ? "actual" : "golden") + " lacks"
+            : "a " + describe_region(*regions_.wrong);
     ledger.accuse(std::move(accusation));
   }
 

@@ -8,6 +8,7 @@
 #include "compare/facts/arguments.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/key_slots.h"
+#include "compare/matrix_units.h"
 #include "compare/names.h"
 #include "compare/rules/rounding/choice.h"
 #include "compare/rules/rounding/conditioning.h"
@@ -31,6 +32,8 @@ constexpr double kUnrelated = 1.5;
 // times. Of runs in two precisions, it may be kAmplifiedGain times its inputs: those of attention's backward
 // pass are.
 constexpr double kPassedOn = 1.1, kMostPassedOn = 2;
+// Roundoffs of units that multiply matrices, by which a sum of products may be off.
+constexpr double kUnitRoundoffs = 4;
 
 // What rounding grows to in the depth of a network, relative to the whole tensor. Of a run in another
 // precision it is that of the coarser type.
@@ -102,7 +105,8 @@ void excuse_all(OperatorComparison& op) {
 class Rounding : public RuleState {
  public:
   explicit Rounding(const Study& study)
-      : has_types_(study.systematic.are_types_usual || study.relation.units != nullptr),
+      : units_(study.relation.units),
+        has_types_(study.systematic.are_types_usual || units_ != nullptr),
         reasons_(study),
         rewritten_(study.is_plain()
                        ? RewrittenResults(study.golden->runs(), study.actual->runs(), study.pairs)
@@ -157,6 +161,7 @@ class Rounding : public RuleState {
   // By what modules made of which no operator is in both runs.
   void raise_noise_of_modules(const OperatorComparison& op);
 
+  const MatrixUnits* units_;
   bool has_types_;  // one run computes in other types than the other one throughout
   Reasons reasons_;
   RewrittenResults rewritten_;
@@ -214,6 +219,9 @@ std::string_view Rounding::why(const OperatorComparison& op, const Distances& di
            slot.metrics->relative_l2 <= std::min(gain * distances.input, limit_of(slot, distances));
   };
   if (reasons_.grown && is_grown) return kGrownRounding.name;
+  if (units_ != nullptr && distances.is_small && units_->compute(op.golden->type) &&
+      distances.output <= kUnitRoundoffs * roundoff(units_->as) + gain * distances.input)
+    return kMatrixUnits.name;
   if (reasons_.known && distances.has_known() && distances.output <= gain * distances.input)
     return kKnownRounding.name;
   if (reasons_.other_kernel && distances.is_small && is_of_other_operators(op)) return kOtherKernel.name;
@@ -257,7 +265,8 @@ bool Rounding::look(OperatorComparison& op, Ledger& ledger) {
     excuse_slots(op, distances, is_grown, amplified);
     op.rule = reason;
   }
-  const bool has_only_grown = !reason.empty() && is_grown && !distances.has_known();
+  const bool has_only_grown =
+      (!reason.empty() && is_grown && !distances.has_known()) || reason == kMatrixUnits.name;
   if (has_only_grown || op.verdict == Verdict::match) raise_noise(op, output);
   if (has_only_grown) rank_->passed_on = std::max(rank_->passed_on, output);
   ledger.raise_noise(rank_->noise);

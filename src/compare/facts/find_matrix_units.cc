@@ -1,4 +1,4 @@
-#include "compare/facts/matrix_units.h"
+#include "compare/facts/find_matrix_units.h"
 
 #include <algorithm>
 #include <array>
@@ -18,10 +18,10 @@ namespace {
 using model::DType;
 
 constexpr std::uint64_t kMaxElements = 1 << 20;
-constexpr std::size_t kMostOperators = 12, kSamples = 32, kFew = 3;
-constexpr double kExplained = 0.1;     // of the error that is left if the inputs are rounded first
-constexpr double kFullError = 1e-5;    // relative: with all bits, a sum is as near
-constexpr double kVisible = 64e-7;     // relative: less of an error may come from adding up
+constexpr std::size_t kMostOperators = 12, kSamples = 32, kFew = 2;
+constexpr double kExplained = 0.1;   // of the error that is left if the inputs are rounded first
+constexpr double kFullError = 1e-5;  // relative: with all bits, a sum is as near
+constexpr double kVisible = 64e-7;   // relative: less of an error may come from adding up
 
 // Ways to leave out bits: some units round, some cut.
 struct Way {
@@ -121,14 +121,16 @@ class Products {
     const std::size_t n = y.size();
     if (n < 2 || a.size() != n || b.size() != n || term_.dims.size() > n) return false;
     for (std::size_t i = 0; i < term_.dims.size(); ++i)
-      if (const std::int64_t size = term_.dims[i]; size != 1 && size != y[n - term_.dims.size() + i]) return false;
+      if (const std::int64_t size = term_.dims[i]; size != 1 && size != y[n - term_.dims.size() + i])
+        return false;
     return std::equal(y.begin(), y.end() - 1, a.begin()) && a[n - 1] == b[n - 2] && b[n - 1] == y[n - 1] &&
            std::equal(y.begin(), y.end() - 2, b.begin());
   }
 
   Sum compute_matrix(std::size_t place) const {
     const std::size_t n = result_.dims.size();
-    const auto columns = static_cast<std::size_t>(result_.dims[n - 1]), rows = static_cast<std::size_t>(result_.dims[n - 2]),
+    const auto columns = static_cast<std::size_t>(result_.dims[n - 1]),
+               rows = static_cast<std::size_t>(result_.dims[n - 2]),
                depth = static_cast<std::size_t>(a_.dims[n - 1]);
     const std::size_t column = place % columns, row = place / columns, matrix = row / rows;
     Sum sum;
@@ -156,7 +158,8 @@ class Products {
   // (N, C, ...) by (O, C / groups, ...); transposed ones are not computed.
   bool fits_convolution() {
     const std::size_t n = result_.dims.size();
-    if (n < 3 || a_.dims.size() != n || b_.dims.size() != n || arguments_.value("transposed", true)) return false;
+    if (n < 3 || a_.dims.size() != n || b_.dims.size() != n || arguments_.value("transposed", true))
+      return false;
     stride_ = numbers("stride");
     padding_ = numbers("padding");
     dilation_ = numbers("dilation");
@@ -181,7 +184,8 @@ class Products {
       std::int64_t left = tap, index = 0, size = 1;
       bool is_inside = true;
       for (std::size_t i = n; i-- > 2; left /= b_.dims[i]) {
-        const std::int64_t x = at[i] * stride_[i - 2] - padding_[i - 2] + left % b_.dims[i] * dilation_[i - 2];
+        const std::int64_t x =
+            at[i] * stride_[i - 2] - padding_[i - 2] + left % b_.dims[i] * dilation_[i - 2];
         is_inside &= x >= 0 && x < a_.dims[i];
         index += x * size;
         size *= a_.dims[i];
@@ -189,7 +193,8 @@ class Products {
       if (!is_inside) continue;
       const std::int64_t channel = group * b_.dims[1] + left;
       index += (at[0] * a_.dims[1] + channel) * size;
-      sum.add(a_.values[static_cast<std::size_t>(index)], b_.values[static_cast<std::size_t>(at[1] * taps + tap)]);
+      sum.add(a_.values[static_cast<std::size_t>(index)],
+              b_.values[static_cast<std::size_t>(at[1] * taps + tap)]);
     }
     if (!term_.values.empty()) sum.scale_and_add(1, term_.values[static_cast<std::size_t>(at[1])]);
     return sum;
@@ -228,18 +233,8 @@ Shown examine(const Products& products, std::array<bool, kWays.size()>& ways) {
   return std::ranges::any_of(ways, std::identity()) ? Shown::less : Shown::nothing;
 }
 
-}  // namespace
-
-bool adds_up_products(std::string_view type) {
-  constexpr std::array<std::string_view, 7> kTypes{
-      "addmm", "baddbmm", "bmm", "convolution", "convolution_backward", "linear", "mm"};
-  return std::ranges::find(kTypes, type) != kTypes.end();
-}
-
-std::optional<MatrixUnits> find_matrix_units(const dump::Runs& runs) {
-  std::vector<std::uint32_t> candidates;
-  for (std::uint32_t run = 0; run < runs.size(); ++run)
-    if (adds_up_products(runs.without_slots(run).type)) candidates.push_back(run);
+std::optional<MatrixUnits> find_units_of(const dump::Runs& runs, const std::vector<std::uint32_t>& candidates,
+                                         std::size_t few) {
   std::array<std::size_t, kWays.size()> counts{};
   std::size_t shown = 0;
   const std::size_t step = std::max<std::size_t>(1, candidates.size() / kMostOperators);
@@ -252,12 +247,48 @@ std::optional<MatrixUnits> find_matrix_units(const dump::Runs& runs) {
     for (std::size_t way = 0; what == Shown::less && way < kWays.size(); ++way) counts[way] += ways[way];
   }
   const auto best = std::ranges::max_element(counts);
-  if (shown < kFew || *best < shown) return std::nullopt;
+  if (shown < few || *best < shown) return std::nullopt;
   return kWays[static_cast<std::size_t>(best - counts.begin())].units;
 }
 
+}  // namespace
+
+std::optional<MatrixUnits> find_matrix_units(const dump::Runs& runs) {
+  std::vector<std::uint32_t> products, convolutions;
+  for (std::uint32_t run = 0; run < runs.size(); ++run) {
+    const std::string_view type = runs.without_slots(run).type;
+    if (multiplies_matrices(type)) products.push_back(run);
+    if (type == "convolution") convolutions.push_back(run);
+  }
+  auto for_matrices = find_units_of(runs, products, kFew);
+  const auto for_convolutions = find_units_of(runs, convolutions, for_matrices ? 1 : kFew);
+  if (for_convolutions && !for_matrices) for_matrices = find_units_of(runs, products, 1);
+  std::optional<MatrixUnits> units;
+  if (for_matrices) {
+    units = for_matrices;
+    units->for_matrices = true;
+  }
+  if (for_convolutions) {
+    MatrixUnits other = *for_convolutions;
+    other.for_convolutions = true;
+    units = join_units(units, other);
+  }
+  return units;
+}
+
+MatrixUnits join_units(const std::optional<MatrixUnits>& one, MatrixUnits other) {
+  if (!one) return other;
+  MatrixUnits both = one->as == DType::bfloat16 ? *one : other;
+  both.for_matrices = one->for_matrices || other.for_matrices;
+  both.for_convolutions = one->for_convolutions || other.for_convolutions;
+  return both;
+}
+
 std::string describe_units(std::string_view side, const MatrixUnits& units) {
-  return std::string(side) + " multiplies matrices with " + std::string(units.name);
+  const std::string what = !units.for_matrices       ? "convolutions"
+                           : !units.for_convolutions ? "matrix products"
+                                                     : "matrix products and convolutions";
+  return std::string(side) + " computes " + what + " with " + std::string(units.name);
 }
 
 }  // namespace opdump::compare
