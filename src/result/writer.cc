@@ -17,6 +17,7 @@
 #include "compare/facts/unfinished.h"
 #include "compare/key_slots.h"
 #include "compare/measure/not_finite.h"
+#include "compare/wiring/content.h"
 #include "compare/measure/statistics.h"
 #include "compare/names.h"
 #include "math/metrics/error_details.h"
@@ -448,7 +449,7 @@ Result<> ResultWriter::take_dump(const dump::DumpSet& dump) {
       ++rows_->slots;
       const bool may_be_dead = is_forward_activation && slot.side == model::Side::output;
       OPDUMP_TRY(const auto found, rows_->add_statistics("golden", slot, may_be_dead));
-      search.take(slot.side, slot.index, found);
+      search.take(slot.side, slot.index, found, compare::element_count_of(slot) == 1);
     }
     search.end();
   }

@@ -190,3 +190,15 @@ def test_code_that_a_compiler_gets_wrong_is_named(answers):
     assert (compared, blamed) == (1, 1)
     assert summary["first_bad"]["operator"] == blame["findings"][0]["operator"] == "Default/compiled_0_0-op1"
     assert "a compiled region whose generated code gives another result than its operators" in blame["findings"][0]["why"]
+
+
+def test_an_infinite_number_that_fills_a_mask_is_asked_for(tmp_path):
+    program = tmp_path / "mask.py"
+    program.write_text("import sys, torch\nx = torch.randn(4, 4)\nmask = torch.ones(4, 4, dtype=torch.bool).tril()\n"
+                       "scores = torch.where(mask, x * (200 if sys.argv[1:] else 1), torch.tensor(float('-inf')))\n"
+                       "print(scores.softmax(-1).sum(), (x * (200 if sys.argv[1:] else 1)).exp().clamp(max=1).sum())\n")
+    for name, arguments in ("sound", []), ("overflow", ["bug"]):
+        subprocess.run([OPDUMP, "run", "-o", name, "--", sys.executable, "mask.py", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    sound, overflow = (subprocess.run([OPDUMP, "ls", name, "--nan"], cwd=tmp_path, capture_output=True, text=True) for name in ("sound", "overflow"))
+    assert "first infinity" not in sound.stdout, sound.stdout
+    assert "Default/exp-op0" in overflow.stdout.splitlines()[0], overflow.stdout

@@ -7,6 +7,7 @@
 #include "cli/slot_facts.h"
 #include "compare/facts/unfinished.h"
 #include "compare/measure/not_finite.h"
+#include "compare/wiring/content.h"
 #include "format/graphs/graph_rows.h"
 #include "terminal/output.h"
 
@@ -29,7 +30,7 @@ void look(const dump::DumpSet& dump, std::uint32_t run, Looked& looked) {
   for (const dump::Slot& slot : dump.runs().slots(run)) {
     const auto found = compare::count_not_finite(slot);
     ++(found ? looked.known : looked.unknown);
-    looked.search.take(slot.side, slot.index, found);
+    looked.search.take(slot.side, slot.index, found, compare::element_count_of(slot) == 1);
   }
   looked.search.end();
 }

@@ -105,12 +105,15 @@ void NotFiniteSearch::begin(std::uint64_t run, bool may_ask) {
   made_here_.reset();
 }
 
-void NotFiniteSearch::take(model::Side side, std::uint32_t index, const std::optional<NotFinite>& found) {
+void NotFiniteSearch::take(model::Side side, std::uint32_t index, const std::optional<NotFinite>& found,
+                           bool is_number) {
   if (!found) return;
   const NotFiniteTensor here{run_, side, index, *found, {}};
   if (side == model::Side::input) {
     read_ += *found;
-    if (found->inf > 0 && !has_infinite_output_ && !outer_) outer_ = here;
+    const bool is_from_outside = found->inf > 0 && !has_infinite_output_;
+    has_asked_ |= is_from_outside && is_number;
+    if (is_from_outside && !is_number && !outer_) outer_ = here;
   }
   if (found->nan > 0 && (!nan_here_ || (side == model::Side::input && nan_here_->is_made_here())))
     nan_here_ = here;

@@ -46,7 +46,10 @@ class NotFiniteSearch {
 
   // `may_ask`: asks_for_infinity() of the execution.
   void begin(std::uint64_t run, bool may_ask);
-  void take(model::Side side, std::uint32_t index, const std::optional<NotFinite>& found);
+  // `is_number`: the tensor has one element. An infinite number that no execution made is a constant of the
+  // program, as torch.tensor(-inf) that fills a mask: it is asked for.
+  void take(model::Side side, std::uint32_t index, const std::optional<NotFinite>& found,
+            bool is_number = false);
   void end();
 
   // The first execution that reads or makes a NaN; of its slots the first, and an input rather than an

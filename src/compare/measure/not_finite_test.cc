@@ -33,6 +33,19 @@ TEST(NotFinite, AMaskIsNoFault) {
   EXPECT_TRUE(found.has_asked());
 }
 
+TEST(NotFinite, AnInfiniteNumberOfTheProgramIsNoFault) {
+  for (const bool is_number : {true, false}) {
+    NotFiniteSearch found;
+    found.begin(0, false);
+    found.take(Side::input, 1, make_infinities(1), is_number);
+    found.take(Side::output, 0, make_infinities(3));
+    found.end();
+    EXPECT_EQ(found.outer_infinity().has_value(), !is_number);
+    EXPECT_EQ(found.has_asked(), is_number);
+    EXPECT_FALSE(found.made_infinity());
+  }
+}
+
 TEST(NotFinite, NanOfInfinitiesIsMadeThere) {
   const auto found = search({{NotFinite(), make_infinities(3), true}, {make_infinities(3), make_nans(2)}});
   ASSERT_TRUE(found.made_nan());

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text/expansion.h"
@@ -136,6 +137,14 @@ Result<> place_member(std::span<const std::byte> file, ZipEntry& entry) {
   return ok();
 }
 
+// Few bytes that many members share expand to many.
+Result<> check_apart(std::vector<std::pair<std::uint64_t, std::uint64_t>>& places) {
+  std::ranges::sort(places);
+  for (std::size_t i = 1; i < places.size(); ++i)
+    if (places[i].first < places[i - 1].second) return corrupt("two members overlap");
+  return ok();
+}
+
 // zlib's state for one member.
 class Inflater {
  public:
@@ -186,18 +195,23 @@ Result<> list_zip(std::span<const std::byte> file, std::string_view end, const T
   OPDUMP_TRY(const Directory directory, find_directory(file));
   const auto bytes = slice(file, directory.offset, directory.bytes);
   if (!bytes) return corrupt("its directory ends beyond the file");
-  std::uint64_t unpacked = 0;  // members may share what is stored
-  for (const bool is_checked : {false, true})
+  std::uint64_t unpacked = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // in the file: first byte, behind the last
+  for (const bool is_checked : {false, true}) {
     for (auto rest = *bytes; !rest.empty();) {
       OPDUMP_TRY(ZipEntry entry, take_entry(rest));
       if (!entry.member.name.ends_with(end)) continue;
       OPDUMP_CHECK_OK(place_member(file, entry));
-      if (is_checked)
+      if (is_checked) {
         take(entry.member);
-      else if (__builtin_add_overflow(unpacked, entry.member.bytes, &unpacked))
-        unpacked = UINT64_MAX;
+        continue;
+      }
+      if (__builtin_add_overflow(unpacked, entry.member.bytes, &unpacked)) unpacked = UINT64_MAX;
       OPDUMP_CHECK_OK(check_expansion(file.size(), unpacked, "arrays"));
+      places.emplace_back(entry.header_offset, entry.member.stored.offset + entry.member.stored.bytes);
     }
+    OPDUMP_CHECK_OK(check_apart(places));
+  }
   return ok();
 }
 
