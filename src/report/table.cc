@@ -10,6 +10,7 @@
 
 #include "base/text/columns.h"
 #include "base/text/natural_order.h"
+#include "base/text/printable.h"
 #include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -79,6 +80,11 @@ Cells make_row(const OperatorComparison& op) {
         .append("paired by ")
         .append(compare::kPairedByNames[static_cast<std::size_t>(op.paired_by)])
         .append(op.confidence < 1 ? " (confidence " + format_g(op.confidence) + ")" : "");
+  for (std::string& cell : row) {  // a name may look like one of our colours
+    std::string text;
+    append_printable(text, cell);
+    cell = std::move(text);
+  }
   return row;
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 
 #include "base/file/file.h"
@@ -17,9 +18,10 @@ namespace {
 
 constexpr std::string_view kColours[] = {"\033[0m", "\033[32m", "\033[1;31m", "\033[35m", "\033[33m"};
 
-std::string printable(std::string_view text, Escapes escapes) {
+std::string printable(std::string_view text, Escapes escapes, bool keeps_colours = false) {
   std::string shown;
-  append_printable(shown, text, escapes, kColours);
+  append_printable(shown, text, escapes,
+                   keeps_colours ? std::span(kColours) : std::span<const std::string_view>());
   return shown;
 }
 
@@ -27,7 +29,7 @@ Colour wanted_colour = Colour::automatic;
 
 }  // namespace
 
-void print(std::string_view text) { held_output().write(printable(text, Escapes::text)); }
+void print(std::string_view text) { held_output().write(printable(text, Escapes::text, wants_colour())); }
 
 void print_json(std::string_view text) { held_output().write(printable(text, Escapes::json)); }
 

@@ -11,7 +11,8 @@
 namespace opdump::terminal {
 
 // Appends to stdout (buffered). Errors are kept until flush_output. Names in dumps may contain anything:
-// characters that could control a terminal are escaped (base/text/printable.h), except our tables' colours.
+// characters that could control a terminal are escaped (base/text/printable.h), except our tables' colours
+// where colours are wanted.
 void print(std::string_view text);
 
 // The same for JSON; a line stays one line.
