@@ -8,6 +8,7 @@
 
 #include "base/file/file.h"
 #include "base/file/file_replacement.h"
+#include "base/log.h"
 #include "base/text/text.h"
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
@@ -241,6 +242,10 @@ class Reporter {
       terminal::print(report::format_summary(comparison, style_));
       if (arguments_.options.explain) terminal::print("\n" + format_trace(comparison));
     }
+    if (comparison.outcome == compare::Answer::differs && !arguments_.blames && style_.width > 0)
+      terminal::print_remark(LogLevel::info,
+                             "opdump blame " + arguments_.golden + " " + arguments_.actual +
+                                 " runs operators again, and may name what this table cannot tell");
     return static_cast<int>(exit_of(comparison.outcome));
   }
 
