@@ -175,6 +175,7 @@ else:
 
 
 @real
+@pytest.mark.nightly
 def test_ranks_and_dtensors(tmp_path):
     (tmp_path / "mesh.py").write_text("""
 import torch

@@ -207,6 +207,23 @@ void fill_cancelled(Program& golden, Program& actual) {
   actual.op("sum.a", {{1, -1, 1, -1}}, {{2e-8F}});
 }
 
+// Products of numbers that actual rounds to 10 bits after the first.
+void fill_units(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const std::vector<float>& products) {
+    for (std::size_t i = 0; i < products.size(); ++i) {
+      const std::string name = "Default/mm-op" + std::to_string(i),
+                        slots = "mm.Default_mm-op" + std::to_string(i);
+      run.say(name, {.arguments = R"({"self":{"tensor":0},"mat2":{"tensor":1}})"})
+          .dump()
+          .tensor(slots + ".input.0", {1.0007F, 3}, "(1, 2)");
+      run.dump().tensor(slots + ".input.1", {static_cast<float>(i + 2), 1}, "(2, 1)");
+      run.dump().tensor(slots + ".output.0", {products[i]}, "(1, 1)");
+    }
+  };
+  fill(golden, {5.0014F, 6.0021F});
+  fill(actual, {5.001953125F, 6.0029296875F});  // of 1.0009765625
+}
+
 // Of these dumps nobody knows what operators read.
 void fill_outputs(Program& golden, Program& actual) {
   golden.op("mm.a", {}, {{1, 2}}).op("mul.b", {}, {{3, 4}});
@@ -435,6 +452,7 @@ constexpr Example kExamples[] = {
     {"recomputed", fill_mask, "threshold_backward-op0 rounding", "threshold_backward-op0 own_error"},
     {"known-rounding", fill_mask, "row c rounding", "row c inherited"},
     {"cancelled-terms", fill_cancelled, "row a rounding", "row a own_error"},
+    {"matrix-units", fill_units, "row Default_mm-op0 match", "row Default_mm-op0 own_error"},
     {"usual-gains", fill_outputs, "row b rounding", "row b own_error"},
     {"other-state", fill_state, "the seed is 1 in golden and 2 in actual", "Default_rand-op0 own_error\n"},
     {"other-way", fill_sums, "answer same", "answer differs"},
@@ -504,9 +522,10 @@ class RuleTest : public CompareTest, public ::testing::WithParamInterface<Exampl
   }
 };
 
-// What these say goes by another name: that of a reason for rounding or of what the collective got, or it is
+// What these say goes by another name: that of a reason for rounding or of what the collective got, or
+// tensors are equal by a tolerance that it allows, or it is
 // said of the first bad operator in words alone.
-constexpr std::string_view kNameless[] = {"rounding", "other-rank", "other-view", "relation"};
+constexpr std::string_view kNameless[] = {"rounding", "matrix-units", "other-rank", "other-view", "relation"};
 
 TEST_P(RuleTest, DecidesItsExample) {
   const Example& example = GetParam();
