@@ -244,8 +244,7 @@ class Reporter {
     }
     if (comparison.outcome == compare::Answer::differs && !arguments_.blames && style_.width > 0)
       terminal::print_remark(LogLevel::info,
-                             "opdump blame " + arguments_.golden + " " + arguments_.actual +
-                                 " runs operators again, and may name what this table cannot tell");
+                             "opdump blame runs operators again, and may name the cause behind it");
     return static_cast<int>(exit_of(comparison.outcome));
   }
 
