@@ -78,17 +78,15 @@ python -m opdump --version >/dev/null
 package=$(python -c 'import opdump; print(opdump.__path__[0])')
 ldd "$package/bin/opdump"
 
-# Without a recorder that works, and no compiler to build one, the program does not begin.
+# Without a recorder, and without a compiler to build one, nothing runs after the import of torch.
 [ -n "$torch" ] || exit 0
 mv "$package/_torch/prebuilt" elsewhere
-for program in 'import torch; open("begun", "w")' 'open("begun", "w"); import torch'; do
-  status=0
-  OPDUMP_CACHE=/try/cache opdump run -o none -- python -c "$program" || status=$?
-  if [ "$status" -ne 2 ] || [ -e begun ]; then
-    echo "without a recorder: status $status, $(ls -d begun none 2>/dev/null || true)"
-    exit 1
-  fi
-done
+status=0
+OPDUMP_CACHE=/try/cache opdump run -o none -- python -c 'import torch; open("begun", "w")' || status=$?
+if [ "$status" -ne 2 ] || [ -e begun ]; then
+  echo "without a recorder: status $status, $(ls -d begun none 2>/dev/null || true)"
+  exit 1
+fi
 END
 exec unshare --mount --pid --fork -- bash -euo pipefail -c '
   mount -t proc proc "$0/proc"
