@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs a wheel as a new user does, in a bare Debian that has Python and no compiler, and lets it record, compare and blame.
-# Usage: tools/wheel/try_wheel.sh WHEEL SUITE [PACKAGE...]; as root. SUITE: bullseye, bookworm or trixie. PACKAGEs are what pip
-# installs besides: torch==2.6.0, ... or debian:NAME, which apt installs. The system is made once, by debootstrap, and kept in the cache of the user.
+# Usage: tools/wheel/try_wheel.sh WHEEL SUITE [PACKAGE...]; as root. SUITE: bullseye, bookworm or trixie. PACKAGEs are what is there
+# before: torch==2.6.0, ... which pip installs, debian:NAME, which apt installs, or site:FOLDER, a folder of installed packages. The
+# system is made once, by debootstrap, and kept in the cache of the user. Prints how long the first answer took.
 set -euo pipefail
 wheel=$(realpath "$1") suite=$2
 shift 2
@@ -15,7 +16,11 @@ fi
 cp /etc/resolv.conf /etc/hosts "$root/etc"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"  # a proxy may have its own
 rm -rf "$root/try"
-mkdir -p "$root/try"
+mkdir -p "$root/try" "$root/site"
+site=
+for word in "$@"; do
+  case $word in site:*) site=$(realpath "${word#site:}") ;; esac
+done
 cp "$wheel" "$root/try"
 cat >"$root/try/train.py" <<'END'
 import sys
@@ -34,35 +39,60 @@ END
 cat >"$root/try/run.sh" <<'END'
 set -euo pipefail
 cd /try
-! command -v cc && ! command -v g++ && ! command -v clang
-debian=() packages=()
+. /etc/os-release
+debian=() packages=() has_site=
 for word in "$@"; do
-  case $word in debian:*) debian+=("${word#debian:}") ;; *) packages+=("$word") ;; esac
+  case $word in debian:*) debian+=("${word#debian:}") ;; site:*) has_site=1 ;; *) packages+=("$word") ;; esac
 done
 [ ${#debian[@]} -eq 0 ] || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${debian[@]}" >/dev/null 2>&1
 python3 -m venv --system-site-packages venv
 . venv/bin/activate
+[ -z "$has_site" ] || echo /site >"$(echo venv/lib/python3*/site-packages)/site.pth"
 [ ${#packages[@]} -eq 0 ] || pip install -q "${packages[@]}"
+torch=$(python -c 'import torch; print(torch.__version__)' 2>/dev/null || true)
+what="$PRETTY_NAME, Python $(python -c 'import platform; print(platform.python_version())'), torch ${torch:-none}"
+
+! command -v cc && ! command -v c++ && ! command -v clang++ || exit 1
+
 begin=$(date +%s%N)
+milliseconds() { echo $((($(date +%s%N) - begin) / 1000000)); }
 pip install -q opdump-*.whl
+installed=$(milliseconds)
 opdump --version
-python -m opdump --version >/dev/null
-if python -c 'import torch' 2>/dev/null; then
+if [ -n "$torch" ]; then
   opdump run -o golden -- python train.py 1e-5
   opdump run -o actual -- python train.py 1e-3
-  opdump compare golden actual && exit 1 || [ $? -eq 1 ]
-  echo "first answer after $((($(date +%s%N) - begin) / 1000000)) ms"
-  opdump blame golden actual || [ $? -eq 1 ]
+  opdump compare golden actual | tee answer && exit 1 || [ $? -eq 1 ]
+  echo "== $what: installed after $installed ms, the first answer after $(milliseconds) ms"
+  grep -q '^first bad operator: .*native_batch_norm.* eps is 1e-05 in golden and 0.001 in actual' answer
+  opdump blame golden actual | tee answer || [ $? -eq 1 ]
+  grep -q native_batch_norm answer
   opdump report golden actual -o report.html
   python -c "import opdump; print(opdump.compare('golden', 'actual').first_bad)"
+  opdump doctor
 else
-  echo "answers after $((($(date +%s%N) - begin) / 1000000)) ms, without torch"
-  opdump run -o golden -- python -c 'print(1)'
+  echo "== $what: installed after $installed ms, opdump answers after $(milliseconds) ms"
+  opdump doctor || true
 fi
-opdump doctor || true
+python -m opdump --version >/dev/null
+package=$(python -c 'import opdump; print(opdump.__path__[0])')
+ldd "$package/bin/opdump"
+
+# Without a recorder, and without a compiler to build one, nothing runs after the import of torch.
+[ -n "$torch" ] || exit 0
+mv "$package/_torch/prebuilt" elsewhere
+status=0
+OPDUMP_CACHE=/try/cache opdump run -o none -- python -c 'import torch; open("begun", "w")' || status=$?
+if [ "$status" -ne 2 ] || [ -e begun ]; then
+  echo "without a recorder: status $status, $(ls -d begun none 2>/dev/null || true)"
+  exit 1
+fi
 END
 exec unshare --mount --pid --fork -- bash -euo pipefail -c '
   mount -t proc proc "$0/proc"
   mount --rbind /dev "$0/dev"
+  site=$1
+  shift
+  [ -z "$site" ] || mount --bind -o ro "$site" "$0/site"
   exec chroot "$0" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 \
-    PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1 bash /try/run.sh "$@"' "$root" "$@"
+    PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1 bash /try/run.sh "$@"' "$root" "$site" "$@"

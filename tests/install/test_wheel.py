@@ -1,0 +1,59 @@
+"""The wheel of tools/build_wheel.sh, if one lies in dist/ or OPDUMP_WHEEL names one: what it asks of a system, and an installation in
+a bare one. tests/python/test_wheel.py assembles a wheel of the build that is tested."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "opdump"
+BARE = CACHE / "bare/bullseye"
+TORCH = CACHE / "torch-site/1.13.1-cp39"  # of PyPI, for the Python of Debian 11
+
+
+def check(wheel):
+    return subprocess.run([sys.executable, ROOT / "tools/wheel/check_wheel.py", wheel], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def wheel():
+    found = [pathlib.Path(path) for path in [os.environ.get("OPDUMP_WHEEL")] if path] or sorted((ROOT / "dist").glob("opdump-*-manylinux_*.whl"))
+    if not found:
+        pytest.skip("no wheel in dist/: tools/build_wheel.sh makes one")
+    return found[-1]
+
+
+def test_it_needs_nothing_but_an_old_glibc(wheel):
+    done = check(wheel)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_a_wheel_may_not_need(tmp_path):
+    """A program that was built for the system that tests run on, and modules for different Pythons."""
+    wheel = tmp_path / "opdump-0-py3-none-manylinux_2_5_x86_64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(os.environ["OPDUMP_BIN"], "opdump/bin/opdump")
+        for name in ("opdump/_core.cpython-311.so", "opdump/_core.pyi", "opdump/_torch/prebuilt/recorder.cpython-312.so"):
+            archive.writestr(name, "")
+    done = check(wheel)
+    assert done.returncode == 1, done.stdout
+    said = done.stdout.splitlines()
+    assert "opdump/bin/opdump: needs libstdc++.so.6" in said
+    assert any(line.startswith("opdump/bin/opdump: needs GLIBC_2.") and line.endswith(" of libc.so.6") for line in said), said
+    assert {"no recorder for cpython-311.so", "no _core for cpython-312.so", "no recorder for any PyTorch"} <= set(said)
+
+
+def test_a_bare_system(wheel):
+    """Debian 11 without a compiler: installed by pip, it records, compares and blames, and exits with 2 where it cannot record."""
+    if os.geteuid() != 0:
+        pytest.skip("only root enters another system")
+    for path, remedy in ((BARE, "tools/wheel/try_wheel.sh WHEEL bullseye makes it"), (TORCH, "pip install --target puts torch there")):
+        if not (path / "complete").exists():
+            pytest.skip(f"no {path}: {remedy}")
+    done = subprocess.run([ROOT / "tools/wheel/try_wheel.sh", wheel, "bullseye", f"site:{TORCH}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert "== Debian GNU/Linux 11 (bullseye), Python 3.9.2, torch 1.13.1" in done.stdout
