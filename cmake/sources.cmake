@@ -52,6 +52,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
   model/format.cc
   model/frame.cc
+  model/not_finite_search.cc
   model/operator.cc
   model/operator_traits.cc
   model/shape.cc
