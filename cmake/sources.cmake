@@ -664,6 +664,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/compare/replay.cc
   cli/compare/report.cc
   cli/compare/reproduce.cc
+  cli/record/recorded_program.cc
   cli/record/run.cc
   cli/record/run_config.cc
   cli/help_text.cc
