@@ -52,6 +52,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
   model/format.cc
   model/frame.cc
+  model/not_finite_search.cc
   model/operator.cc
   model/operator_traits.cc
   model/shape.cc
@@ -220,8 +221,10 @@ set(OPDUMP_TESTS_format
 list(APPEND OPDUMP_CORE_SOURCES
   dump/file_name.cc
   dump/operator_log.cc
+  dump/pruned_log.cc
   dump/status_file.cc
   dump/tensor_names.cc
+  dump/watch_file.cc
   dump/read/files/call_file.cc
   dump/read/files/container_files.cc
   dump/read/files/debug_mode_files.cc
@@ -268,7 +271,9 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_dump
   dump/file_name_test.cc
   dump/operator_log_test.cc
+  dump/pruned_log_test.cc
   dump/tensor_names_test.cc
+  dump/watch_file_test.cc
   dump/read/dump_set_test.cc
   dump/read/ge_graph_find_test.cc
   dump/read/graph_nodes_test.cc
@@ -288,6 +293,7 @@ set(OPDUMP_TESTS_dump
 list(APPEND OPDUMP_CORE_SOURCES
   capture/call_queue.cc
   capture/call_recorder.cc
+  capture/flight_recorder.cc
   capture/graph/footprint.cc
   capture/graph/graph_recorder.cc
   capture/graph/step_graphs.cc
@@ -326,6 +332,7 @@ set(OPDUMP_TESTS_capture
   capture/session_graph_test.cc
   capture/session_modes_test.cc
   capture/session_test.cc
+  capture/session_watch_test.cc
   capture/step_room_test.cc
 )
 
@@ -663,6 +670,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/compare/replay.cc
   cli/compare/report.cc
   cli/compare/reproduce.cc
+  cli/record/recorded_program.cc
   cli/record/run.cc
   cli/record/run_config.cc
   cli/help_text.cc
@@ -676,6 +684,9 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/verbs.cc
   cli/compare/rules.cc
   cli/compare/view.cc
+  cli/watch/answer.cc
+  cli/watch/reason.cc
+  cli/watch/watch.cc
   cli/weights/weights.cc
   cli/weights/weights_report.cc
 )

@@ -10,7 +10,7 @@ set(OPDUMP_UNITY_FOLDERS
   compare/pairs/quantised compare/pairs/rows compare/pairs/sharded compare/rules compare/rules/accuse compare/rules/explain compare/rules/gains compare/rules/leave_out compare/rules/rounding compare/rules/same compare/wiring report result serve terminal arrays blame
   msaccucmp msaccucmp/convert msaccucmp/judge msaccucmp/plugins msaccucmp/read msaccucmp/verbs msaccucmp/write
   weights weights/judge weights/match weights/read
-  cli cli/compare cli/convert cli/diff cli/graph cli/ls cli/record cli/weights)
+  cli cli/compare cli/convert cli/diff cli/graph cli/ls cli/record cli/watch cli/weights)
 
 function(opdump_group_sources)
   foreach(source IN LISTS ARGN)

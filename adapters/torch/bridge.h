@@ -94,6 +94,8 @@ OPDUMP_API void opdump_torch_enter_call(int counts, int repeats, int trains);
 OPDUMP_API void opdump_torch_leave_call(void);
 /* The recording is about to be stopped because the program was: the step under way is cut short. */
 OPDUMP_API void opdump_torch_cut_short(void);
+/* See opdump_raise_alarm(). */
+OPDUMP_API void opdump_torch_raise_alarm(const char* kind, const char* text);
 /* What this thread runs between the two is not recorded. They nest. */
 OPDUMP_API void opdump_torch_pause(void);
 OPDUMP_API void opdump_torch_resume(void);

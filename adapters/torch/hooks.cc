@@ -488,6 +488,10 @@ void opdump_torch_allocated(void* storage) {
   if (Observer* o = observer) o->contents().changed(static_cast<c10::StorageImpl*>(storage), true);
 }
 
+void opdump_torch_raise_alarm(const char* kind, const char* text) {
+  if (Observer* o = observer) opdump_raise_alarm(o->session(), kind, text);
+}
+
 void opdump_torch_report_unseen(const char* what, const char* reason) {
   if (Observer* o = observer) opdump_report_unseen(o->session(), what, reason);
 }

@@ -455,6 +455,11 @@ OPDUMP_API void opdump_set_dump(opdump_session* session, const char* name, int e
  * comparisons take it into account. Without this call it is a normal step. */
 OPDUMP_API void opdump_mark_step(opdump_session* session, opdump_step_end end);
 
+/* Raises an alarm, for plans that watch the program ("watch" in "opdump_settings"): what comes after this
+ * step is not recorded. `kind` says who raises it: "alarm" and "spike" are the program, "exception" one that
+ * is about to end it; `text` says why. Only the first alarm counts. Other plans ignore it. */
+OPDUMP_API void opdump_raise_alarm(opdump_session* session, const char* kind, const char* text);
+
 /* Adds to the environment in the status file what explains that another run computes other numbers: "seed"
  * and "0". The last value of a name counts. */
 OPDUMP_API void opdump_describe_run(opdump_session* session, const char* name, const char* value);

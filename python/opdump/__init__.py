@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from opdump._reading import Comparison, DumpSet, assert_same, compare, open, plan, report
     from opdump._recording import Config, Recording, Steps, StrPath
 
-__all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "record", "dump", "open", "compare", "assert_same", "report", "plan",
-           "DumpSet",
-           "Operator", "Slot", "Comparison", "Finding", "Recording", "Error", "ConfigError", "NotFoundError", "ReadError"]
+__all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "alarm", "log", "record", "dump", "open", "compare", "assert_same",
+           "report", "plan", "DumpSet", "Operator", "Slot", "Comparison", "Finding", "Recording",
+           "Error", "ConfigError", "NotFoundError", "ReadError"]
 
 _PLACES = {"open": "_reading", "compare": "_reading", "assert_same": "_reading", "report": "_reading", "plan": "_reading",
            "DumpSet": "_reading", "Comparison": "_reading",
@@ -155,6 +155,20 @@ def set_dump(target: object, enabled: bool = True) -> None:
     from opdump._torch.attach import attachment
 
     attachment.set_dump(target, enabled)
+
+
+def alarm(text: str) -> None:
+    """Tells `opdump watch` that something is wrong: it keeps the steps up to this one, and says so. Does nothing without it."""
+    recorder = _on_import.attachment_of_torch()
+    if recorder:
+        recorder.raise_alarm("alarm", text)
+
+
+def log(name: str, value: object) -> None:
+    """Tells `opdump watch --spike NAME:FACTORx` a value of this step, a number or a tensor of one element. Does nothing without it."""
+    recorder = _on_import.attachment_of_torch()
+    if recorder:
+        recorder.log(name, value)
 
 
 _on_import.start_with_framework()

@@ -27,6 +27,12 @@ def uncaught_exception() -> BaseException | None:
     return error if trace is None or _is_outermost(trace.tb_frame) else None
 
 
+def describe_failure(error: BaseException) -> str:
+    """"ValueError: the first line of its text", or its type alone."""
+    lines = str(error).splitlines()
+    return type(error).__name__ + (f": {lines[0][:200]}" if lines else "")
+
+
 def _is_outermost(frame: FrameType) -> bool:
     """Generators and coroutines that wait have no caller either."""
     return frame.f_back is None and not frame.f_code.co_flags & _GENERATORS

@@ -499,6 +499,11 @@ void opdump_mark_step(opdump_session* session, opdump_step_end end) {
                                                        : StepEnd::whole);
 }
 
+void opdump_raise_alarm(opdump_session* session, const char* kind, const char* text) {
+  if (!session || !kind || !text) return;
+  guarded_value(0, [&] { return session->session->raise_alarm(kind, text), 0; });
+}
+
 void opdump_describe_run(opdump_session* session, const char* name, const char* value) {
   if (!session || !name || !value) return;
   guarded_value(0, [&] { return session->session->describe_run(name, value), 0; });

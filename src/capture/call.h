@@ -32,6 +32,12 @@ struct RecordedSlot {
   dump::StatisticSource source = dump::StatisticSource::host;
 };
 
+// An input that outlives the operator, for recordings that watch.
+struct KeptInput {
+  Operand operand;
+  KeepAlive keep_alive;
+};
+
 struct Call {
   const DefinedOperator* op = nullptr;
   std::int64_t step = 0, graph_id = 0;
@@ -47,6 +53,8 @@ struct Call {
   bool has_new_arguments = false;   // unlike those of its operator's last call
   NodeDetail detail;
   bool reads_non_finite = false;  // an input or an argument is infinite or NaN; looked for in overflow mode
+  bool may_ask = false;           // an argument is an infinity; known where the recording watches
+  std::vector<KeptInput> kept;
   std::optional<std::uint32_t> overflowed;  // index of its first output with an infinity or NaN
   std::vector<model::Argument> arguments;   // for the file of arguments
 

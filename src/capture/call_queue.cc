@@ -29,6 +29,8 @@ void CallQueue::put_back(Call* raw) {
   std::unique_ptr<Call> call(raw);
   call->slots.clear();
   call->undumped.clear();
+  call->kept.clear();
+  call->may_ask = false;
   call->inputs.clear();
   call->wiring.clear();
   call->arguments.clear();

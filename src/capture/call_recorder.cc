@@ -37,8 +37,9 @@ CallRecorder::CallRecorder(const plan::DumpPlan& plan, Options options, const Re
       operators_(operators),
       writer_(writer),
       watcher_(operators.watches() ? std::make_unique<Watcher>() : nullptr),
+      flight_(plan.watch_steps > 0 ? std::make_unique<FlightRecorder>() : nullptr),
       reads_at_once_(plan.debug != plan::DebugMode::none || plan.sample_count > 0 || rules.holds ||
-                     rules.lists_all_tensors || watcher_ != nullptr),
+                     rules.lists_all_tensors || watcher_ != nullptr || flight_ != nullptr),
       reuse_(options.reuses ? std::make_unique<ReuseTable>(rules.needs.file) : nullptr),
       read_check_(options.checks_reads ? std::make_unique<ReadCheck>() : nullptr),
       pipeline_(options.threads, options.memory_limit_bytes, [&writer] { writer.drain(); }) {}
@@ -65,9 +66,15 @@ void CallRecorder::begin(Call& call, std::span<const Operand> inputs) {
         std::ranges::any_of(inputs, [&](const auto& input) { return overflow_.overflows(input); });
   if (plan_.sides != plan::Sides::outputs && !call.reads_non_finite)
     record_side(call, model::Side::input, inputs);
+  if (flight_) keep_inputs(call, inputs);
 }
 
 void CallRecorder::set_arguments(Call& call, std::vector<model::Argument> arguments) {
+  if (flight_) {
+    call.may_ask =
+        std::ranges::any_of(arguments, [](const auto& argument) { return is_non_finite(argument); });
+    call.op->may_ask.store(call.may_ask, std::memory_order_relaxed);
+  }
   if (plan_.debug == plan::DebugMode::overflow && !call.reads_non_finite)
     call.reads_non_finite =
         std::ranges::any_of(arguments, [](const auto& argument) { return is_non_finite(argument); });
@@ -87,6 +94,7 @@ void CallRecorder::finish(CallPointer call, std::span<const Operand> outputs, bo
     operators_.log_undumped(*call->op, call->step, model::Side::input, operand, reason);
   if (!failed && plan_.sides != plan::Sides::inputs) record_side(*call, model::Side::output, outputs);
   if (call->slots.empty()) return;  // a view
+  if (flight_ && !failed) look_for_alarm(*call, outputs);
   writer_.count_call();
   if (rules_.writes_calls)
     submit_container(*call);
@@ -244,6 +252,41 @@ void CallRecorder::reuse_or_examine(const Operand& operand, const model::TensorV
   }
 }
 
+// An input is often let go of while the operator runs. Nothing is copied: what the operator overwrites is
+// lost.
+void CallRecorder::keep_inputs(Call& call, std::span<const Operand> inputs) const {
+  call.may_ask = call.op->may_ask.load(std::memory_order_relaxed);
+  for (const Operand& input : inputs)
+    if (options_.lender.lends(input.owner) && rules_.reason_not_to_dump(input).empty())
+      call.kept.push_back({input, options_.lender.borrow(input.owner)});
+}
+
+void CallRecorder::look_for_alarm(Call& call, std::span<const Operand> outputs) {
+  const FlightRecorder::Seen seen = flight_->look(call);
+  if (seen.keeps_tensors) write_tensors(call, outputs);
+  call.kept.clear();
+  if (seen.alarm) writer_.raise(*seen.alarm);
+}
+
+// Of an execution that made a NaN or an infinity: all of its tensors but those that it has overwritten.
+void CallRecorder::write_tensors(const Call& call, std::span<const Operand> outputs) {
+  for (const KeptInput& input : call.kept)
+    if (std::ranges::find(outputs, input.operand.owner, &Operand::owner) == outputs.end())
+      write_tensor(call, model::Side::input, input.operand);
+  for (const Operand& output : outputs)
+    if (rules_.reason_not_to_dump(output).empty()) write_tensor(call, model::Side::output, output);
+}
+
+void CallRecorder::write_tensor(const Call& call, model::Side side, const Operand& operand) {
+  for (const RecordedSlot& slot : call.slots) {
+    if (slot.address.side != side || slot.address.index != operand.index) continue;
+    if (auto written = writer_.scheme().write_tensor(slot.address, operand.view); !written)
+      writer_.stop(written.error(), call.describe(), 0);
+    else
+      writer_.count_tensor(slot.data_bytes);
+  }
+}
+
 // The content number by which the bytes are known, after a look at them if that was asked for.
 std::uint64_t CallRecorder::check_read(const Operand& operand, const RecordedSlot& slot) {
   if (!read_check_ || operand.content == 0 || operand.is_late) return operand.content;
@@ -266,12 +309,12 @@ std::shared_ptr<Job> CallRecorder::make_job(const Operand& operand, const model:
   auto job = std::make_shared<Job>(view, rules_.needs, address, &writer_.scheme());
   if (job->is_done()) return job;
   // A block without a number cannot be asked for by before_write(). Nothing is written to late ones.
-  if (operand.is_late) {
+  if (operand.is_late && !flight_) {
     pipeline_.submit_borrowed(job, options_.lender.borrow(operand.owner, true), 0);
     return job;
   }
   const bool is_lent =
-      job->data_bytes() > (rules_.needs.file ? kCopiedBytes : kSmallBytes) && may_lend(operand);
+      job->data_bytes() > (rules_.needs.file ? kCopiedBytes : kSmallBytes) && may_lend(operand) && !flight_;
   if (is_lent) {
     pipeline_.submit_borrowed(job, options_.lender.borrow(operand.owner), operand.content);
   } else if (rules_.needs.file) {

@@ -15,6 +15,7 @@
 
 #include "capture/call.h"
 #include "capture/call_queue.h"
+#include "capture/flight_recorder.h"
 #include "capture/jobs/pipeline.h"
 #include "capture/jobs/reuse_table.h"
 #include "capture/operand.h"
@@ -62,8 +63,12 @@ class CallRecorder {
   // Returns once all jobs are done and what they did is written.
   Result<> flush();
 
-  // Says whether as many operators have overflowed as the plan wants.
-  bool has_enough() const { return plan_.overflow_limit != 0 && overflow_count_ >= plan_.overflow_limit; }
+  // Says whether as many operators have overflowed as the plan wants, or there was an alarm.
+  bool has_enough() const {
+    return (plan_.overflow_limit != 0 && overflow_count_ >= plan_.overflow_limit) ||
+           (flight_ && flight_->has_fired());
+  }
+  FlightRecorder* flight() { return flight_.get(); }  // null: the recording does not watch
   void forget_watched() {
     if (watcher_) watcher_->forget();
   }
@@ -96,6 +101,10 @@ class CallRecorder {
   void finish(CallPointer call, std::span<const Operand> outputs, bool failed);
   void queue(CallPointer call);
   void watch(const Call& call, std::span<const Operand> outputs);
+  void keep_inputs(Call& call, std::span<const Operand> inputs) const;
+  void look_for_alarm(Call& call, std::span<const Operand> outputs);
+  void write_tensors(const Call& call, std::span<const Operand> outputs);
+  void write_tensor(const Call& call, model::Side side, const Operand& operand);
 
   const plan::DumpPlan& plan_;
   const Options options_;
@@ -103,7 +112,8 @@ class CallRecorder {
   const RecordingState& state_;
   OperatorTable& operators_;
   RecordingWriter& writer_;
-  std::unique_ptr<Watcher> watcher_;       // null: nothing is watched
+  std::unique_ptr<Watcher> watcher_;  // null: nothing is watched
+  std::unique_ptr<FlightRecorder> flight_;
   const bool reads_at_once_;               // what it is given, some of it
   std::unique_ptr<ReuseTable> reuse_;      // null: nothing can be shared
   std::unique_ptr<ReadCheck> read_check_;  // null: reads are not checked

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/text/text.h"
+#include "dump/pruned_log.h"
 #include "plan/type_names.h"
 
 namespace opdump::capture {
@@ -145,6 +147,18 @@ void OperatorTable::log_wiring(const DefinedOperator& op, std::int64_t step, dum
 Result<> OperatorTable::flush_log() {
   const std::lock_guard lock(mutex_);
   return std::exchange(log_dirty_, false) ? log_writer_.flush() : ok();
+}
+
+Result<> OperatorTable::prune_log(const std::filesystem::path& rank_directory, std::int64_t step) {
+  constexpr std::uint64_t kWorthIt = 1 << 20;
+  const std::lock_guard lock(mutex_);
+  std::error_code failure;
+  const std::uint64_t bytes = std::filesystem::file_size(rank_directory / dump::kOperatorLogName, failure);
+  if (failure || bytes < 2 * pruned_bytes_ + kWorthIt) return ok();
+  OPDUMP_CHECK_OK(log_writer_.flush());
+  OPDUMP_TRY(pruned_bytes_, dump::prune_operator_log_file(rank_directory, step));
+  OPDUMP_TRY(log_writer_, dump::OperatorLogWriter::open(rank_directory));
+  return ok();
 }
 
 bool OperatorTable::is_empty() const {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,7 @@ struct alignas(64) DefinedOperator {
   mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the table's lock
   // The hash of the parts of tensors that were logged last.
   mutable std::atomic<std::uint64_t> last_layout{0};
+  mutable std::atomic<bool> may_ask{false};  // an argument of its last call is an infinity; see Call
   // Guarded by the lock of the WiringRecorder: the last step in which it ran, and the hash of who made what
   // it read.
   mutable std::int64_t wiring_step = INT64_MIN;
@@ -84,6 +86,9 @@ class OperatorTable {
   // Logs who made what it reads from this step on.
   void log_wiring(const DefinedOperator& op, std::int64_t step, dump::CallWiring wiring);
   Result<> flush_log();
+  // Removes from the log in the directory of the rank what is of no use to steps from this one on
+  // (dump/pruned_log.h), once the log has doubled. Errors: io.
+  Result<> prune_log(const std::filesystem::path& rank_directory, std::int64_t step);
 
   bool is_empty() const;
   bool lacks_flags() const;  // only what is flagged is recorded, and nothing is
@@ -117,6 +122,7 @@ class OperatorTable {
   std::map<std::string, Flag, std::less<>> flags_;  // set_dump(): by operator, type or scope
   dump::OperatorLogWriter log_writer_;
   bool log_dirty_ = false;
+  std::uint64_t pruned_bytes_ = 0;  // of the log, when it was last pruned
 };
 
 }  // namespace opdump::capture

@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "capture/clock.h"
 #include "dump/write/graph_files.h"
+#include "dump/write/rank_tree.h"
 #include "dump/write/run_metadata.h"
 #include "dump/write/statistic_tables.h"
 #include "dump/write/step_directories.h"
@@ -45,7 +46,8 @@ RecordingWriter::RecordingWriter(const plan::DumpPlan& plan, const SessionOption
       run_id_(start.status.run_id),
       folder_(std::move(start.folder)),
       scheme_(std::move(start.scheme)),
-      status_(std::move(start.status)) {}
+      status_(std::move(start.status)),
+      watched_{.kept_steps = plan.watch_steps} {}
 
 Result<> RecordingWriter::begin() {
   if (options_.keeps_files()) {
@@ -54,6 +56,7 @@ Result<> RecordingWriter::begin() {
       OPDUMP_CHECK_OK(dump::write_run_metadata(rank_directory_, plan_.config_text,
                                                plan_.class_name_dtypes ? "CPU" : "GPU"));
   }
+  write_watched();
   for (const std::string& warning : status_.warnings) log(LogLevel::warning, warning);
   if (folder_.was_added() && options_.warns_of_addition)
     log(LogLevel::warning, rank_directory_.string() +
@@ -137,8 +140,7 @@ Result<> RecordingWriter::write(const RecordedSlot& slot) {
   if (rules_.needs.file) {
     if (!slot.owns_file)
       OPDUMP_CHECK_OK(scheme_->link_tensor(slot.address, slot.dtype, slot.shape, slot.job->file()));
-    tensor_count_.fetch_add(1, std::memory_order_relaxed);
-    tensor_bytes_.fetch_add(slot.data_bytes, std::memory_order_relaxed);
+    count_tensor(slot.data_bytes);
   }
   const bool has_row = math::has_statistics(slot.dtype) || rules_.lists_all_tensors;
   if (!rules_.writes_rows || !has_row) return ok();
@@ -263,6 +265,41 @@ void RecordingWriter::note_step_end(StepEnd end) {
   if (status_.last_step < 0) status_.first_step = -1;
 }
 
+void RecordingWriter::raise(dump::Alarm alarm) {
+  if (!alarm.operator_name.empty())
+    log(LogLevel::warning, "step " + std::to_string(alarm.step) + ": NaN or infinities begin with " +
+                               alarm.operator_name + "; recording ends with this step, the program goes on");
+  else if (alarm.kind != "exception")
+    log(LogLevel::warning, "step " + std::to_string(alarm.step) + ": " + alarm.text +
+                               "; recording ends with this step, the program goes on");
+  const std::lock_guard lock(status_mutex_);
+  watched_.alarm = std::move(alarm);
+  write_watched();
+}
+
+void RecordingWriter::write_watched() {
+  if (plan_.watch_steps == 0 || state_.stopped) return;
+  if (auto written = dump::write_watch_file(rank_directory_, watched_); !written)
+    status_.warnings.push_back(written.error().message());
+}
+
+void RecordingWriter::keep_last_steps(std::int64_t ended, std::int64_t graph_id,
+                                      std::uint64_t skipped_count) {
+  const std::lock_guard turn(turn_);
+  kept_steps_.emplace_back(ended, graph_id);
+  while (kept_steps_.size() > plan_.watch_steps) {
+    const auto [step, graph] = kept_steps_.front();
+    kept_steps_.pop_front();
+    auto removed = dump::remove_step(rank_directory_, plan_.net_name, graph, step);
+    if (removed) removed = operators_.prune_log(rank_directory_, step + 1);
+    if (!removed) return stop(removed.error(), "step " + std::to_string(state_.step), 0);
+  }
+  const std::lock_guard lock(status_mutex_);
+  watched_.first_step = kept_steps_.front().first;
+  watched_.skipped_count = skipped_count;
+  status_.first_step = watched_.first_step;
+}
+
 void RecordingWriter::stop(const Error& error, std::string first, std::uint64_t count,
                            std::string_view lost) {
   if (state_.stopped.exchange(true)) return;
@@ -334,6 +371,7 @@ Result<> RecordingWriter::close(StepEnd end, std::int64_t reached_step,
     if (options_.process.empty()) log(LogLevel::info, "no operator failed: nothing is saved");
     return written;
   }
+  if (plan_.watch_steps > 0) return written;  // who watches says more
   const std::string summary = describe_counts(status);
   // A loader starts workers in every epoch, also after the last step to record.
   if (options_.process.empty())
@@ -354,6 +392,7 @@ dump::RecordingStatus RecordingWriter::final_status(StepEnd end, std::int64_t re
   status_.ended_us = now_us();
   status_.state = status_.losses.empty() ? "complete" : "incomplete";
   count_into_status();
+  write_watched();
   return status_;
 }
 

@@ -11,12 +11,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "capture/call.h"
@@ -27,6 +29,7 @@
 #include "capture/recording_start.h"
 #include "capture/recording_state.h"
 #include "capture/session_options.h"
+#include "dump/watch_file.h"
 #include "plan/dump_plan.h"
 
 namespace opdump::capture {
@@ -63,6 +66,16 @@ class RecordingWriter {
   // written.
   bool write_now(std::span<const dump::SchemeWriter::Member> members, std::string where);
 
+  // Why a recording that watches ends; on the disk at once.
+  void raise(dump::Alarm alarm);
+  // The step `ended`, of which everything is written, was one of the graph. Removes steps that the plan does
+  // not keep.
+  void keep_last_steps(std::int64_t ended, std::int64_t graph_id, std::uint64_t skipped_count);
+
+  void count_tensor(std::uint64_t bytes) {
+    tensor_count_.fetch_add(1, std::memory_order_relaxed);
+    tensor_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
   void count_call() { call_count_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t call_count() const { return call_count_; }
   void log(LogLevel level, std::string_view line) const;
@@ -101,6 +114,7 @@ class RecordingWriter {
   void note_step(std::int64_t step);
   void note_step_end(StepEnd end);
   void count_into_status();
+  void write_watched();
   void write_awake_status();
   dump::RecordingStatus final_status(StepEnd end, std::int64_t reached_step);
 
@@ -115,7 +129,8 @@ class RecordingWriter {
   const std::unique_ptr<dump::SchemeWriter> scheme_;
   CallQueue calls_;
 
-  std::mutex turn_;  // guards the rows of scheme_ and the next one
+  std::mutex turn_;  // guards the rows of scheme_ and the next ones
+  std::deque<std::pair<std::int64_t, std::int64_t>> kept_steps_;  // and their graphs, where it watches
   std::uint64_t last_flush_us_ = 0;
   bool has_noted_not_computed_ = false;
 
@@ -127,6 +142,7 @@ class RecordingWriter {
   std::int64_t step_before_last_ = -1;       // that was recorded, as status_.last_step
   std::optional<Error> failure_;             // why recording stopped
   std::optional<std::size_t> failure_loss_;  // its index in status_.losses
+  dump::Watched watched_;
 };
 
 }  // namespace opdump::capture

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "capture/clock.h"
 #include "capture/run_identity.h"
 
 namespace opdump::capture {
@@ -74,6 +75,8 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, RecordingStart sta
                  std::move(start.log), state_),
       writer_(plan_, options_, rules_, state_, operators_, std::move(start)) {
   state_.initial_step = static_cast<std::int64_t>(plan_.initial_step);
+  // A loader's worker counts steps of its own, and would remove those of the program.
+  is_excluded_ |= plan_.watch_steps > 0 && !options_.process.empty();
   state_.stopped = is_excluded_;
   const auto report = [this](std::string_view what, std::string_view reason) { report_unseen(what, reason); };
   if (options_.reports_graph || ge_graphs)
@@ -131,11 +134,32 @@ void Session::end_step() {
   const std::int64_t expected = graphs_->expected_graph();
   if (plan_.parameters)
     for (const Parameter& parameter : parameters) record_parameter(parameter, expected);
+  end_watched_step();
   const auto ended = graphs_->end_step(parameters);
   if (!ended) return;
   const bool moves = graph_directories_ && ended->graph_id != expected;
   if (moves) recorder_->wait();
   writer_.end_step(*ended, expected, moves);
+  if (FlightRecorder* const flight = recorder_->flight()) {
+    (void)flush();  // a failure has been logged
+    writer_.keep_last_steps(state_.step_number(), ended->graph_id, flight->skipped_count());
+  }
+}
+
+void Session::end_watched_step() {
+  if (FlightRecorder* const flight = recorder_->flight())
+    if (auto alarm = flight->end_step()) writer_.raise(std::move(*alarm));
+}
+
+void Session::raise_alarm(std::string_view kind, std::string_view text) {
+  FlightRecorder* const flight = recorder_->flight();
+  if (!flight || !flight->raise()) return;
+  writer_.raise({.kind = std::string(kind),
+                 .step = state_.step_number(),
+                 .operator_name = {},
+                 .slot = {},
+                 .text = std::string(text),
+                 .time_us = now_us()});
 }
 
 // A step that was recorded has ended. What was recorded is written before recording stops: nothing of it is

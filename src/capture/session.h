@@ -125,6 +125,10 @@ class Session {
   // Flushes, and lets the status say that nothing is missing so far, until the next begin(). Errors: as
   // close().
   Result<> rest();
+  // The program wants to be looked at: what happens after this step is not recorded. The first alarm counts.
+  // Does nothing unless the recording watches.
+  void raise_alarm(std::string_view kind, std::string_view text);
+  bool watches_program() const { return plan_.watch_steps > 0; }
   // Right before close().
   using StepEnd = capture::StepEnd;
   void mark_step(StepEnd end) { step_end_ = end; }
@@ -139,6 +143,7 @@ class Session {
   void set_place(Call& call) const;
   void note_makers(Call& call, std::span<const Operand> inputs);
   void end_step();
+  void end_watched_step();
   void check_room();
   void record_parameter(const Parameter& parameter, std::int64_t graph_id);
   std::int64_t reached_step() const;

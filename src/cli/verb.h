@@ -65,6 +65,7 @@ Result<int> run_run(std::span<const char* const> args);
 Result<int> run_selftest(std::span<const char* const> args);
 Result<int> run_show(std::span<const char* const> args);
 Result<int> run_view(std::span<const char* const> args);
+Result<int> run_watch(std::span<const char* const> args);
 Result<int> run_weights(std::span<const char* const> args);
 
 }  // namespace opdump::cli

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::array kVerbs{
     Verb{"diff", "Name the operator by which two programs part", run_diff},
+    Verb{"watch", "Run a program and name the operator that makes the first NaN", run_watch, Together::each},
     Verb{"run", "Run a program and dump what its operators read and write", run_run, Together::each},
     Verb{"plan", "Check a dump configuration and print what it asks for", run_plan, Together::leader, true},
     Verb{"ls", "List what is in a dump", run_ls, Together::leader, true},

@@ -11,6 +11,20 @@ namespace {
 
 constexpr std::string_view kBudgetForm = R"(should be a size such as "512M" or "20G", "free" or "auto")";
 
+Result<> read_watch(const JsonSection& section, plan::DumpPlan& plan) {
+  const auto* given = section.find("watch");
+  if (given == nullptr) return ok();
+  constexpr std::string_view kForm = "should be the number of steps to keep, 2 to 10000";
+  if (!given->is_number_unsigned()) return section.wrong("watch", kForm);
+  const auto steps = given->get<std::uint64_t>();
+  if (steps < kFewestWatched || steps > kMostWatched) return section.wrong("watch", kForm);
+  if (plan.content != plan::Content::statistics || plan.debug != plan::DebugMode::none ||
+      plan.scheme != plan::SchemeKind::rank_tree)
+    return section.wrong("watch", "is for saved_data \"statistic\", and not for op_debug_mode");
+  plan.watch_steps = steps;
+  return ok();
+}
+
 }  // namespace
 
 Result<std::uint64_t> parse_budget(std::string_view text) {
@@ -34,6 +48,7 @@ Result<> read_opdump_settings(const JsonDocument& document, plan::DumpPlan& plan
     if (auto narrowed = plan.operators.narrow(kind, std::move(text)); !narrowed)
       return section.wrong(key, narrowed.error().message());
   }
+  OPDUMP_CHECK_OK(read_watch(section, plan));
   if (section.find("budget") == nullptr) return ok();
   OPDUMP_TRY(const std::string text, section.read_string("budget", R"("20G", "free" or "auto")"));
   auto bytes = parse_budget(text);

@@ -69,18 +69,24 @@ Result<std::string> make_config(const Request& request) {
   OPDUMP_TRY(common["path"], path_value(request.output));
   common["net_name"] = "model";
   OPDUMP_TRY(common["iteration"], iteration_value(request.steps));
-  const bool statistics = request.statistics || request.fingerprints;
+  const bool statistics = request.statistics || request.fingerprints || request.watch > 0;
   const bool tensors = request.tensors || !statistics;
   common["saved_data"] = !statistics ? "tensor" : tensors ? "full" : "statistic";
   if (statistics) common["statistic_category"] = {"max", "min", "avg", "l2norm", "nan count"};
   if (request.fingerprints) common["statistic_category"].push_back("md5");
+  if (request.watch > 0)
+    for (const char* count : {"negative inf count", "positive inf count", "zero count"})
+      common["statistic_category"].push_back(count);
   OPDUMP_CHECK_OK(check_filter(plan::FilterKind::ops, "ops", request.ops));
   OPDUMP_CHECK_OK(check_filter(plan::FilterKind::module, "module", request.module));
   if (!request.ops.empty()) own["ops"] = request.ops;
   if (!request.module.empty()) own["module"] = request.module;
   own["budget"] = request.budget.empty() ? "auto" : request.budget;
-  if (auto budget = parse_budget(own["budget"].get_ref<const std::string&>()); !budget)
-    return wrong("budget", request.budget, budget.error().message());
+  if (request.watch > 0)
+    own = Json{{"watch", request.watch}};  // the disk has room for a few steps' statistics
+  if (request.watch == 0)
+    if (auto budget = parse_budget(own["budget"].get_ref<const std::string&>()); !budget)
+      return wrong("budget", request.budget, budget.error().message());
   Json config;
   config[std::string(kCommon)] = std::move(common);
   config["e2e_dump_settings"]["enable"] = true;

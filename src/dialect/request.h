@@ -22,6 +22,7 @@ struct Request {
   bool tensors = false;         // default if neither is set
   bool statistics = false;
   bool fingerprints = false;  // instead of both
+  unsigned watch = 0;         // instead of all: the last so many steps, see opdump_settings.h
 };
 
 // The configuration that says the same. Errors: config; the message begins with the name of the option.

@@ -83,6 +83,20 @@ TEST(Request, AnotherFolderForAConfiguration) {
   EXPECT_FALSE(replace_output(R"({"dump": {"dump_path": "/golden"}})", "/actual"));
 }
 
+TEST(Request, WatchingKeepsStatisticsOfTheLastSteps) {
+  const auto config = make_config({.output = "/d", .steps = "all", .watch = 7});
+  ASSERT_TRUE(config) << config.error().message();
+  const auto plan = make_plan("f.json", *config, "", DialectOptions());
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->watch_steps, 7u);
+  EXPECT_EQ(plan->content, plan::Content::statistics);
+  EXPECT_FALSE(plan->budget_bytes);
+  EXPECT_THAT(plan->statistics,
+              testing::IsSupersetOf({plan::Statistic::max, plan::Statistic::nan_count,
+                                     plan::Statistic::positive_inf_count, plan::Statistic::negative_inf_count,
+                                     plan::Statistic::zero_count}));
+}
+
 TEST(OpdumpSettings, MistakesHaveAPosition) {
   const auto complain = [](const std::string& settings) {
     const auto plan = make_plan("f.json",
@@ -99,6 +113,9 @@ TEST(OpdumpSettings, MistakesHaveAPosition) {
   EXPECT_THAT(complain(R"({"ops": "("})"), HasSubstr("not a regular expression"));
   EXPECT_THAT(complain(R"({"module": ""})"), HasSubstr("empty"));
   EXPECT_THAT(complain(R"({"budget": "much"})"), HasSubstr("\"20G\""));
+  EXPECT_THAT(complain(R"({"watch": 1})"), HasSubstr("should be the number of steps to keep"));
+  EXPECT_THAT(complain(R"({"watch": "10"})"), HasSubstr("should be the number of steps to keep"));
+  EXPECT_THAT(complain(R"({"watch": 10})"), HasSubstr("is for saved_data \"statistic\""));
   EXPECT_THAT(complain(R"({"bugdet": "1G"})"), HasSubstr("budget"));
   EXPECT_THAT(complain(R"({"enable": true})"), HasSubstr("e2e_dump_settings"));
 }

@@ -69,6 +69,9 @@ void add_content(Lines& lines, const DumpPlan& plan) {
     lines.add("only if", "an output of the operator has a NaN or an infinity" + limit);
   }
   if (plan.debug == DebugMode::exception) lines.add("only if", "the operator raises an error");
+  if (plan.watch_steps > 0)
+    lines.add("watches", "keeps the last " + std::to_string(plan.watch_steps) +
+                             " steps, and ends at the first operator that makes a NaN or an infinity");
   if (writes_statistics(plan)) {
     std::string text =
         join_statistics(plan) + "; on the " + std::string(name_of(kPlaceNames, plan.statistics_processor));

@@ -99,6 +99,9 @@ struct DumpPlan {
   bool synchronous = true;         // e2e enable: only reported; no effect here
   std::uint64_t initial_step = 0;
   std::optional<std::uint64_t> budget_bytes;  // the most that is written (dump/write/budget.h)
+  // Only the last steps are kept, so many of them, until an operator makes a NaN or an infinity that nobody
+  // asked for (capture/flight_recorder.h). 0: all steps are kept.
+  std::uint64_t watch_steps = 0;
   SchemeKind scheme = SchemeKind::rank_tree;
   FileFormat file_format = FileFormat::npy;
   std::filesystem::path root;  // absolute

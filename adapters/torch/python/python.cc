@@ -242,6 +242,13 @@ PyObject* report_unseen(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+PyObject* raise_alarm(PyObject*, PyObject* args) {
+  const char *kind = nullptr, *text = nullptr;
+  if (!PyArg_ParseTuple(args, "ss", &kind, &text)) return nullptr;
+  opdump_torch_raise_alarm(kind, text);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
     {"setup", as_function(setup), METH_VARARGS | METH_KEYWORDS, "Passes the objects that the hooks need."},
     {"enter_module", as_function(enter_module), METH_O,
@@ -293,6 +300,8 @@ PyMethodDef methods[] = {
     {"return_thread", as_function(return_thread), METH_O, "Ends what lend_thread() has started."},
     {"cut_short", as_function(cut_short), METH_NOARGS,
      "The program was stopped: marks the current step as cut short before recording stops."},
+    {"raise_alarm", as_function(raise_alarm), METH_VARARGS,
+     "A recording that watches the program ends with this step: of a kind, and why."},
     {"expect_shards", as_function(expect_shards), METH_NOARGS,
      "The program has made a mesh of processes: parts of tensors are described from now on."},
     {"mark", as_function(mark), METH_VARARGS,

@@ -17,9 +17,9 @@ from opdump._torch import recorder as hooks  # first, because it refuses a torch
 
 # isort: split
 from opdump import _building, _stderr
-from opdump._frames import uncaught_exception
+from opdump._frames import describe_failure, uncaught_exception
 from opdump._stderr import print_line
-from opdump._torch import futures, loader, notebook, patches, processes, shards
+from opdump._torch import futures, loader, notebook, patches, processes, shards, spikes
 from opdump._torch.names import Names, find_path
 from opdump._torch.optimizers import LIBRARIES, steps_optimizer
 from opdump._torch.unrecorded import nothing_reaches_the_program
@@ -32,6 +32,8 @@ class Attachment:
     step = staticmethod(hooks.step)
     active = staticmethod(hooks.active)
     current_step = staticmethod(hooks.current_step)
+    raise_alarm = staticmethod(hooks.raise_alarm)
+    log = staticmethod(spikes.log)
     mark = staticmethod(hooks.mark)
 
     def __init__(self) -> None:
@@ -78,6 +80,7 @@ class Attachment:
         """See opdump.stop. `failure` ended the recorded code, unless it existed before the recording."""
         self._settings = None
         if isinstance(failure, (Exception, KeyboardInterrupt)) and failure is not self._last_failure:
+            hooks.raise_alarm("exception", describe_failure(failure))
             hooks.cut_short()
         self._last_failure = None  # it holds the variables of the program where it was raised
         return hooks.stop()

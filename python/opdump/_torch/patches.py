@@ -15,7 +15,7 @@ import torch
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
 from opdump._torch import recorder as hooks
-from opdump._torch import shards
+from opdump._torch import shards, spikes
 from opdump._torch.names import Names, storage_of
 from opdump._torch.optimizers import optimizers
 from opdump._torch.unrecorded import nothing_reaches_the_program, uncompiled
@@ -98,6 +98,7 @@ def _report_backward(function: Function) -> Function:
     def reported(*args: Any, **kwargs: Any) -> Any:
         if is_compiling():
             return function(*args, **kwargs)
+        spikes.note_backward(args)
         enter()
         try:
             return function(*args, **kwargs)

@@ -1,30 +1,17 @@
-// `opdump run -- COMMAND`, and the door to `opdump run MODEL.onnx`: the program runs as it is, in a child,
-// with the hook in its environment. Its output, exit code and signals are its own.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// `opdump run -- COMMAND`, and the door to `opdump run MODEL.onnx`.
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
-#include "base/file/file.h"
 #include "base/text/text.h"
 #include "cli/arguments.h"
-#include "cli/python_package.h"
 #include "cli/record/golden_data.h"
 #include "cli/record/mindspore_run.h"
+#include "cli/record/recorded_program.h"
 #include "cli/record/run_config.h"
 #include "cli/record/run_models.h"
 #include "cli/verb.h"
@@ -43,15 +30,6 @@ struct RunArguments {
   std::vector<std::string> command;
 };
 
-volatile sig_atomic_t child_pid = 0;
-
-// Signals sent to us are meant for the program. Those of the terminal reach it by themselves.
-void forward_signal(int number, siginfo_t* info, void*) {
-  if (child_pid > 0 && info->si_code <= 0) ::kill(child_pid, number);
-}
-
-constexpr std::array kForwarded{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
 // Names of --compat; python/opdump/_compat.py says what they stand for.
 constexpr std::array<std::string_view, 4> kFamilies{"torchair", "npu_device", "dumper", "acl"};
 
@@ -63,119 +41,15 @@ Result<> check_compat(const RunArguments& arguments) {
   return ok();
 }
 
-// The recording writes to a file: + when it starts, - when it ends, ! when it could not start; m when the
-// program imports MindSpore, which records itself. A second one
-// has the messages of processes with another stderr than ours, which the program may read.
-class RunReport {
- public:
-  RunReport() {
-    std::error_code failure;
-    std::string pattern = (fs::temp_directory_path(failure) / "opdump-run-XXXXXX").string();
-    if (failure) return;
-    const Fd report(::mkstemp(pattern.data()));
-    if (!report) return;
-    path_ = pattern;
-    const Fd messages(::open(messages_path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  }
-  ~RunReport() { remove(); }
-  // Also where a signal is about to end this process as it ended the program.
-  void remove() {
-    if (path_.empty()) return;
-    ::unlink(path_.c_str());
-    ::unlink(messages_path().c_str());
-    path_.clear();
-  }
-  const std::string& path() const { return path_; }  // empty if no file could be made
-  std::ptrdiff_t count(char kind) const {
-    const auto text = read_file(path_, 1 << 20);
-    return text ? std::ranges::count(*text, kind) : 0;
-  }
-  std::string messages() const {
-    auto text = read_file(path_.empty() ? path_ : messages_path(), 16 << 20);
-    return text ? std::move(*text) : "";
-  }
-
- private:
-  std::string messages_path() const { return path_ + ".messages"; }
-  std::string path_;
-};
-
-Result<> set_environment(const RunArguments& arguments, const std::string& config, const RunReport& report) {
-  OPDUMP_TRY(const fs::path package, find_python_package());
-  // Not the directory of the package: the hook adds it where Python does not look there anyway.
-  std::string path = (package / "opdump/inject").string();
-  if (const char* old = std::getenv("PYTHONPATH"); old && *old) path.append(":").append(old);
-  ::setenv("PYTHONPATH", path.c_str(), 1);
-  if (!config.empty()) ::setenv("OPDUMP_CONFIG", fs::absolute(config).c_str(), 1);
-  if (!arguments.compat.empty()) ::setenv("OPDUMP_COMPAT", arguments.compat.c_str(), 1);
-  ::setenv("OPDUMP_RUN_REPORT", report.path().c_str(), 1);
-  if (struct stat info{}; ::fstat(STDERR_FILENO, &info) == 0)
-    ::setenv("OPDUMP_RUN_STDERR", (std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino)).c_str(),
-             1);
-  const RecordingArguments& recording = arguments.recording;
-  if (!recording.mode.empty()) ::setenv("OPDUMP_MODE", recording.mode.c_str(), 1);
-  if (!recording.dialect.empty()) ::setenv("OPDUMP_DIALECT", recording.dialect.c_str(), 1);
-  if (recording.strict) ::setenv("OPDUMP_STRICT", "1", 1);
-  if (!arguments.compiled.empty()) ::setenv("OPDUMP_COMPILED", arguments.compiled.c_str(), 1);
-  if (arguments.best_effort) ::setenv("OPDUMP_BEST_EFFORT", "1", 1);
-  if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
-  return ok();
-}
-
-// The child's part; returns only if the program could not be started.
-void execute(const std::vector<std::string>& command) {
-  std::vector<char*> words;
-  words.reserve(command.size() + 1);
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  ::execvp(words[0], words.data());
-}
-
-// Of a program that could not be started, as shells give them.
-constexpr int kNotFound = 127, kNotExecutable = 126;
-
-// "train.py: No such file or directory" would mislead, if it is there.
-std::string describe_failure(const std::string& program, int error) {
-  std::error_code ignored;
-  if (program.ends_with(".py") && fs::is_regular_file(program, ignored))
-    return program + " is not a program that can be started; write: python3 " + program;
-  return program + ": " + std::generic_category().message(error);
-}
-
-struct Started {
-  pid_t pid = 0;
-  int error = 0;  // errno, if it could not be executed
-};
-
-Result<Started> start(const std::vector<std::string>& command) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return io_error("pipe", "create");
-  const Fd reader(ends[0]);
-  Fd writer(ends[1]);
-  const pid_t pid = ::fork();
-  if (pid < 0) return io_error(command[0], "fork");
-  if (pid == 0) {
-    execute(command);
-    const int number = errno;
-    ::_exit(::write(writer.get(), &number, sizeof number) < 0 ? kNotExecutable : kNotFound);
-  }
-  child_pid = pid;
-  writer = Fd();
-  int number = 0;
-  if (::read(reader.get(), &number, sizeof number) <= 0) return Started{.pid = pid};
-  ::waitpid(pid, nullptr, 0);
-  return Started{.pid = pid, .error = number};
-}
-
-// Ends as the program ended: the shell sees its exit code, or the signal that killed it.
-int pass_on(int status) {
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
-  const int number = WTERMSIG(status);
-  const rlimit no_core{0, 0};  // the program has left one already, if any
-  ::setrlimit(RLIMIT_CORE, &no_core);
-  ::signal(number, SIG_DFL);
-  ::raise(number);
-  return 128 + number;
+ProgramSettings settings_of(const RunArguments& arguments, const std::string& config) {
+  return {.config = config,
+          .compat = arguments.compat,
+          .compiled = arguments.compiled,
+          .device_format = arguments.device_format,
+          .mode = arguments.recording.mode,
+          .dialect = arguments.recording.dialect,
+          .strict = arguments.recording.strict,
+          .best_effort = arguments.best_effort};
 }
 
 void print_report(const RunReport& report, bool has_config) {
@@ -248,30 +122,17 @@ Result<int> run_run(std::span<const char* const> args) {
   // With --compat the program may have its own configuration.
   OPDUMP_TRY(RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
   RunReport report;
-  OPDUMP_CHECK_OK(set_environment(arguments, config.path, report));
+  OPDUMP_CHECK_OK(set_environment(settings_of(arguments, config.path), report));
   std::error_code ignored;
   const bool has_folder = fs::exists(config.plan.root, ignored);
   OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
   OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
 
-  struct sigaction forward {};
-  forward.sa_sigaction = forward_signal;
-  forward.sa_flags = SA_SIGINFO | SA_RESTART;
-  for (const int number : kForwarded) {
-    struct sigaction inherited {};
-    ::sigaction(number, nullptr, &inherited);
-    if (inherited.sa_handler == SIG_IGN) continue;  // of nohup, say: the program inherits that, too
-    ::sigaction(number, &forward, nullptr);
-  }
-  OPDUMP_TRY(const Started started, start(arguments.command));
-  if (started.error != 0) {
-    terminal::print_error(describe_failure(arguments.command[0], started.error));
+  OPDUMP_TRY(const ProgramRun run, run_program(arguments.command));
+  if (run.error != 0) {
     if (!config.text.empty()) fs::remove(config.path, ignored);
     if (!has_folder) fs::remove(config.plan.root, ignored);  // nothing is in it
-    return started.error == ENOENT ? kNotFound : kNotExecutable;
-  }
-  int status = 0;
-  while (::waitpid(started.pid, &status, 0) < 0 && errno == EINTR) {
+    return report_failure(arguments.command[0], run.error);
   }
   terminal::print_log(report.messages());
   if (config.plan.is_empty && !config.path.empty())
@@ -283,7 +144,7 @@ Result<int> run_run(std::span<const char* const> args) {
       terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
   report.remove();
   OPDUMP_TRY(const int converted, golden.finish());
-  return status == 0 ? converted : pass_on(status);
+  return run.status == 0 ? converted : pass_on(run.status);
 }
 
 }  // namespace opdump::cli

@@ -1,5 +1,6 @@
 #include "dump/write/rank_tree.h"
 
+#include <system_error>
 #include <utility>
 
 #include "dump/file_name.h"
@@ -83,19 +84,32 @@ class RankTree final : public SchemeWriter {
   Named last_;
 };
 
+std::filesystem::path step_path(const std::filesystem::path& net, std::int64_t graph_id, std::int64_t step) {
+  return net / std::to_string(graph_id) / (step == kConstantsStep ? "constants" : std::to_string(step));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SchemeWriter>> open_rank_tree(RankTreeOptions options) {
   OPDUMP_CHECK_OK(check_net_name(options.net_name));
   OPDUMP_TRY(StatisticTables tables, StatisticTables::make(std::move(options.statistic_columns)));
   const std::filesystem::path net = rank_directory("", options.rank) / options.net_name;
-  OPDUMP_TRY(
-      auto directories,
-      StepDirectories::open(options.root, options.rank, [net](std::int64_t graph_id, std::int64_t step) {
-        return net / std::to_string(graph_id) / (step == kConstantsStep ? "constants" : std::to_string(step));
-      }));
+  OPDUMP_TRY(auto directories, StepDirectories::open(options.root, options.rank,
+                                                     [net](std::int64_t graph_id, std::int64_t step) {
+                                                       return step_path(net, graph_id, step);
+                                                     }));
   return std::unique_ptr<SchemeWriter>(
       std::make_unique<RankTree>(std::move(directories), std::move(tables), options.class_name_dtypes));
+}
+
+Result<> remove_step(const std::filesystem::path& rank_directory, const std::string& net_name,
+                     std::int64_t graph_id, std::int64_t step) {
+  const std::filesystem::path path = step_path(rank_directory / net_name, graph_id, step);
+  std::error_code failure;
+  std::filesystem::remove_all(path, failure);
+  if (failure) return Error(Code::io, path.string() + ": cannot be removed: " + failure.message());
+  std::filesystem::remove(path.parent_path(), failure);  // fails while the graph has other steps
+  return ok();
 }
 
 }  // namespace opdump::dump

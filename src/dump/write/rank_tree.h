@@ -4,7 +4,10 @@
 // Directories 0700, files 0400. Names over 255 bytes become a short one with a line in mapping.csv.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "dump/write/scheme_writer.h"
@@ -24,5 +27,10 @@ struct RankTreeOptions {
 // Creates {root}/rank_{R}; an existing tree is continued as the original does (statistic.csv is appended to,
 // .npy replaced). Errors: io.
 Result<std::unique_ptr<SchemeWriter>> open_rank_tree(RankTreeOptions options);
+
+// Removes the directory of a step in {root}/rank_{R}, of which nothing is being written any more, and that of
+// its graph with the last one. Errors: io.
+Result<> remove_step(const std::filesystem::path& rank_directory, const std::string& net_name,
+                     std::int64_t graph_id, std::int64_t step);
 
 }  // namespace opdump::dump
