@@ -382,6 +382,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/frame/moved_modules.cc
   compare/pairs/frame/scope.cc
   compare/pairs/frame/updates.cc
+  compare/pairs/filtered.cc
   compare/pairs/make_operator.cc
   compare/pairs/pair_slots.cc
   compare/pairs/pairing.cc
@@ -415,11 +416,13 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/explain/other_argument.cc
   compare/rules/explain/other_rank.cc
   compare/rules/explain/other_state.cc
+  compare/rules/explain/weak_pair.cc
   compare/rules/gains/gain_judge.cc
   compare/rules/gains/gains.cc
   compare/rules/gains/singles.cc
   compare/rules/gains/usual.cc
   compare/rules/gains/usual_gains.cc
+  compare/rules/leave_out/filtered.cc
   compare/rules/leave_out/never_read.cc
   compare/rules/leave_out/other_rows.cc
   compare/rules/leave_out/tensors.cc

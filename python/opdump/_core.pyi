@@ -115,8 +115,8 @@ class Finding:
     def name(self) -> str: ...
     @property
     def verdict(self) -> str:
-        """ "match", "own_error", "inherited", "input_differs", "not_comparable", "unreadable", "missing", "extra" or
-        "skipped": see docs/compare.md."""
+        """ "match", "own_error", "inherited", "input_differs", "not_comparable", "unreadable", "missing", "extra",
+        "skipped" or "uncertain": see docs/compare.md."""
     @property
     def reason(self) -> str:
         """ "cosine 0.981, max abs 0.37" of the most significant slot."""

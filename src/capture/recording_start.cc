@@ -84,6 +84,11 @@ bool links_work(const std::filesystem::path& directory) {
   return true;
 }
 
+bool asks_for_everything(const plan::DumpPlan& plan) {
+  return plan.operators.selects_all() && plan.models.selects_all() && !plan.only_flagged_operators &&
+         plan.debug == plan::DebugMode::none && plan.sides == plan::Sides::both;
+}
+
 }  // namespace
 
 // The status comes before everything else that the recording makes.
@@ -93,6 +98,7 @@ Result<RecordingStart> start_recording(const plan::DumpPlan& plan, const Session
   start.status.process = options.process;
   start.status.runtime = options.runtime;
   start.status.config_path = plan.config_path.string();
+  if (!asks_for_everything(plan)) start.status.config_text = plan.config_text;
   start.status.pid = ::getpid();
   start.status.started_us = now_us();
   start.status.environment = describe_environment();

@@ -39,11 +39,12 @@ enum class Verdict : std::uint8_t {
   skipped,           // no data on either side, for the same reason
   argument_differs,  // output differs, and so does an argument or a constant of the program, but no other
                      // input
-  rounding,  // output differs by no more than what the rounding of earlier operators grows to: no difference
+  rounding,   // output differs by no more than what the rounding of earlier operators grows to: no difference
+  uncertain,  // it differs, and is perhaps another operator in each run: an open question
 };
 inline constexpr std::string_view kVerdictNames[] = {
     "match",   "inherited", "own_error", "input_differs",    "not_comparable", "unreadable",
-    "missing", "extra",     "skipped",   "argument_differs", "rounding"};
+    "missing", "extra",     "skipped",   "argument_differs", "rounding",       "uncertain"};
 inline std::string_view verdict_name(Verdict verdict) {
   return kVerdictNames[static_cast<std::size_t>(verdict)];
 }
@@ -125,6 +126,7 @@ struct OperatorComparison {
   std::string left_out;
   // It is missing or extra, and the other side did not record all: it may have run it, too.
   bool may_be_unseen = false;
+  bool is_filtered = false;     // it has no partner because the other dump was not to have it
   std::string_view rule = {};   // that gave it its verdict or cause, the last one (rules/rule.h)
   bool reads_rounding = false;  // its inputs differ by no more than rounding
   // Where other operators excuse it, by how much differences grow or by what follows: the verdict by its own
@@ -139,7 +141,8 @@ struct OperatorComparison {
 
 struct Coverage {
   std::uint64_t golden_operators = 0, actual_operators = 0, paired_operators = 0;
-  std::uint64_t golden_slots = 0;  // without the skipped ones
+  std::uint64_t golden_filtered = 0, actual_filtered = 0;  // that the other dump was not to have
+  std::uint64_t golden_slots = 0;                          // without the skipped ones
   std::uint64_t compared_slots = 0, compared_bytes = 0, skipped_slots = 0;
   double forward_share = 1;  // of the forward pass, in modules of which something was compared
 };

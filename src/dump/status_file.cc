@@ -31,6 +31,7 @@ void for_each_field(S& status, const F& visit) {
   visit("opdump_version", status.opdump_version);
   visit("runtime", status.runtime);
   visit("config_path", status.config_path);
+  visit("config_text", status.config_text);
   visit("pid", status.pid);
   visit("started_us", status.started_us);
   visit("ended_us", status.ended_us);
@@ -61,7 +62,8 @@ void for_each_field(E& earlier, const F& visit) {
 // What recordings of a process that knew less do not have.
 bool may_be_absent(std::string_view key) {
   return key == "run_id" || key == "time_directory" || key == "earlier" || key == "tail_step" ||
-         key == "reached_step" || key == "cut_step" || key == "reads_checked" || key == "environment";
+         key == "reached_step" || key == "cut_step" || key == "reads_checked" || key == "environment" ||
+         key == "config_text";
 }
 
 // False if `value` has another type or does not fit.

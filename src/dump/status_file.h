@@ -45,6 +45,7 @@ struct RecordingStatus {
   std::string time_directory;
   std::string runtime;  // "torch 1.13.0"
   std::string config_path;
+  std::string config_text;  // of the configuration, if it asks for a part of the operators or tensors
   std::int64_t pid = 0;
   std::uint64_t started_us = 0, ended_us = 0;  // microseconds since the Unix epoch; ended 0 while recording
   std::uint64_t operator_count = 0;            // different operators recorded

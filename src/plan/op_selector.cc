@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -81,11 +82,6 @@ struct OpSelector::State {
   std::unordered_map<std::string, std::size_t> names;
   std::vector<Type> types;
 
-  bool hit(std::size_t rule) {
-    ++rules[rule].matches;
-    return true;
-  }
-
   // Counts for each filter, though another one excludes the operator.
   bool passes_filters(std::string_view name) {
     bool passes = true;
@@ -97,16 +93,16 @@ struct OpSelector::State {
     return passes;
   }
 
-  bool follows_rules(std::string_view name) {
-    if (rules.empty()) return true;
+  // The rule that selects the operator, if one does.
+  std::optional<std::size_t> find_rule(std::string_view name) const {
     for (const Regex& regex : regexes)
-      if (regex.matches(name)) return hit(regex.rule);
-    if (const auto found = names.find(std::string(name)); found != names.end()) return hit(found->second);
-    if (types.empty()) return false;
+      if (regex.matches(name)) return regex.rule;
+    if (const auto found = names.find(std::string(name)); found != names.end()) return found->second;
+    if (types.empty()) return std::nullopt;
     const std::string base = to_lower(base_name(name));
     for (const auto& [lower_text, rule] : types)
-      if (base.find(lower_text) != std::string::npos || mindspore_calls(base, lower_text)) return hit(rule);
-    return false;
+      if (base.find(lower_text) != std::string::npos || mindspore_calls(base, lower_text)) return rule;
+    return std::nullopt;
   }
 };
 
@@ -149,7 +145,16 @@ Result<> OpSelector::narrow(FilterKind kind, std::string text) {
 
 bool OpSelector::wants(std::string_view name) {
   const bool passes = state_->passes_filters(name);
-  return passes && state_->follows_rules(name);
+  if (!passes || state_->rules.empty()) return passes;
+  const auto rule = state_->find_rule(name);
+  if (rule) ++state_->rules[*rule].matches;
+  return rule.has_value();
+}
+
+bool OpSelector::selects(std::string_view name) const {
+  const auto matches = [&](const State::Narrowing& filter) { return filter.matches(name); };
+  return std::ranges::all_of(state_->filters, matches) &&
+         (state_->rules.empty() || state_->find_rule(name).has_value());
 }
 
 bool OpSelector::matches_regex(std::string_view name) const {

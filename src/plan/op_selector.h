@@ -54,6 +54,9 @@ class OpSelector {
   // wins. Not thread-safe.
   bool wants(std::string_view name);
 
+  // The same, and counts nothing.
+  bool selects(std::string_view name) const;
+
   bool selects_all() const;
 
   // Whether one of the regular expressions, or all filters, match; counts nothing.

@@ -130,10 +130,14 @@ std::string coverage_line(const Comparison& comparison) {
                      counted(c.golden_slots, "tensor") + " in " + std::to_string(c.paired_operators) +
                      " of " + counted(c.golden_operators, "operator") + " (" +
                      format_bytes(c.compared_bytes) + ")";
-  if (c.paired_operators < c.golden_operators)
-    line += "; " + std::to_string(c.golden_operators - c.paired_operators) + " only in golden";
-  if (c.paired_operators < c.actual_operators)
-    line += "; " + std::to_string(c.actual_operators - c.paired_operators) + " only in actual";
+  const auto add_single = [&](std::uint64_t operators, std::uint64_t filtered, std::string_view side) {
+    const std::uint64_t single = operators - c.paired_operators - filtered;
+    if (single > 0) line += "; " + std::to_string(single) + " only in " + std::string(side);
+  };
+  add_single(c.golden_operators, c.golden_filtered, "golden");
+  add_single(c.actual_operators, c.actual_filtered, "actual");
+  if (const std::uint64_t filtered = c.golden_filtered + c.actual_filtered; filtered > 0)
+    line += "; " + counted(filtered, "operator") + " left out by a filter";
   if (c.skipped_slots > 0) line += "; " + counted(c.skipped_slots, "tensor") + " left out";
   return line;
 }

@@ -40,6 +40,7 @@ std::string_view colour_of(Verdict verdict) {
     case Verdict::argument_differs:
       return "\033[1;31m";  // bold red
     case Verdict::unreadable:
+    case Verdict::uncertain:
       return "\033[35m";  // magenta
     default:
       return "\033[33m";  // yellow
@@ -60,7 +61,7 @@ Cells make_row(const OperatorComparison& op) {
   row[2] = std::to_string(op.run().step);
   row[3] = name_of(op);
   if (op.golden == nullptr || op.actual == nullptr) {
-    row[kNote] = op.actual == nullptr ? "only in golden" : "only in actual";
+    row[kNote] = op.is_filtered ? op.left_out : op.actual == nullptr ? "only in golden" : "only in actual";
     return row;
   }
   const SlotComparison* slot = compare::key_slot(op);

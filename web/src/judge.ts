@@ -35,7 +35,7 @@ export function judge(op: Operator, power: number): string {
   return differs('input') ? 'inherited' : op.verdict === 'argument_differs' ? 'argument_differs' : 'own_error';
 }
 
-export const verdicts = ['own_error', 'argument_differs', 'inherited', 'input_differs', 'not_comparable', 'unreadable', 'missing', 'extra', 'skipped', 'rounding', 'match'];
+export const verdicts = ['own_error', 'argument_differs', 'inherited', 'input_differs', 'not_comparable', 'unreadable', 'uncertain', 'missing', 'extra', 'skipped', 'rounding', 'match'];
 export const isDiffering = (verdict: string): boolean => ['own_error', 'argument_differs', 'inherited', 'input_differs'].includes(verdict);
 
 const words: Record<string, string> = {

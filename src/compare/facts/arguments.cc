@@ -134,6 +134,13 @@ std::string input_name(const ordered_json& tensor) {
   return "input." + show(tensor["tensor"]) + " is the constant ";
 }
 
+// 6 of "input.6", what graphs of MindSpore have as numbers: its dumps have them as inputs, too.
+std::optional<std::uint32_t> index_of_number(std::string_view name) {
+  constexpr std::string_view kInput = "input.";
+  const auto index = name.starts_with(kInput) ? parse_uint64(name.substr(kInput.size())) : std::nullopt;
+  return index && *index <= UINT32_MAX ? std::optional(static_cast<std::uint32_t>(*index)) : std::nullopt;
+}
+
 // A key of the state of a call; empty if it has none.
 std::string state_of(const dump::CallForm& form, const char* key) {
   if (form.state.empty()) return {};
@@ -174,6 +181,7 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
     if (!difference.text.empty()) difference.text += ", ";
     const std::string constant = constant_of(value), other_constant = constant_of(*other);
     if (constant.empty() || other_constant.empty()) {
+      if (const auto index = index_of_number(name)) difference.constants.insert(*index);
       difference.text += (parse_uint64(name) ? "argument " : "") + name + " is " + show(value) + " " +
                          sides.golden + " and " + show(*other) + " " + sides.actual;
       continue;

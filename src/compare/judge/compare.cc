@@ -22,6 +22,7 @@
 #include "compare/measure/tasks.h"
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
+#include "compare/pairs/filtered.h"
 #include "compare/pairs/make_operator.h"
 #include "compare/pairs/pairing.h"
 #include "compare/pairs/quantised/fused_activations.h"
@@ -351,10 +352,14 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   }
   const auto quantisation =
       sharded ? std::optional<Quantisation>() : Quantisation::find(golden_runs, actual_runs);
-  OPDUMP_TRY(Pairing pairing,
-             is_across ? pair_across(golden_runs, actual_runs, tails, options.map, options.threads)
-                       : Result<Pairing>(sharded ? sharded->pair(tails)
-                                                 : pair_operators(golden_runs, actual_runs, tails)));
+  const bool minds_filters = !options.without.contains(kFiltered.name);
+  const FiltersOfBoth filters =
+      minds_filters ? FiltersOfBoth{.golden = &golden.filter(), .actual = &actual.filter()} : FiltersOfBoth();
+  OPDUMP_TRY(
+      Pairing pairing,
+      is_across ? pair_across(golden_runs, actual_runs, tails, options.map, options.threads)
+                : Result<Pairing>(sharded ? sharded->pair(tails)
+                                          : pair_operators(golden_runs, actual_runs, tails, false, filters)));
   if (!is_across && !sharded) join_fused_activations(golden_runs, actual_runs, pairing.pairs);
   if (quantisation) {
     quantisation->arrange(pairing.pairs, is_across);
@@ -363,6 +368,7 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   OPDUMP_TRY(
       const std::unique_ptr<const CommonRows> rows,
       find_common_rows(golden_runs, actual_runs, pairing, is_across || sharded || quantisation, options));
+  if (minds_filters) mark_filtered(golden, actual, pairing.pairs, pairing.notes);
   std::optional<MatrixUnits> units, of_golden, of_actual;
   if (!is_across && !sharded && !quantisation && rows == nullptr &&
       !options.without.contains(kMatrixUnits.name)) {

@@ -260,6 +260,71 @@ TEST_F(CompareTest, InputsThatOneSideDidNotRecord) {
   EXPECT_THAT(c.incomplete, ElementsAre("4 inputs are only in golden"));
 }
 
+// MindSpore dumps it as an input, and its graph has it as a number.
+TEST_F(CompareTest, ANumberOfTheGraphIsAnArgument) {
+  const auto fill_norm = [](HandMade& dump, float epsilon, const std::string& text, float result) {
+    const std::string norm = "BatchNorm.Default_norm_BatchNorm-op0";
+    dump.tensor(norm + ".input.0", {1, 2}).tensor(norm + ".input.1", {epsilon}, "()");
+    dump.tensor(norm + ".output.0", {result, 6});
+    model::Operator op;
+    op.type = "BatchNorm";
+    op.name = "Default/norm/BatchNorm-op0";
+    std::ofstream(dump.root() / "rank_0" / dump::kOperatorLogName)
+        << dump::format_log_line(dump::LoggedOperator(op))
+        << dump::format_log_line(dump::LoggedForm{.operator_name = op.name,
+                                                  .form = {.arguments = "{\"input.1\":" + text + "}"}});
+  };
+  fill_norm(*golden_, 1e-5F, "1e-05", 4);
+  fill_norm(*actual_, 1e-3F, "0.001", 5);
+  const Comparison& c = compare();
+  ASSERT_TRUE(c.first_bad);
+  EXPECT_EQ(c.first_bad->verdict, Verdict::argument_differs);
+  EXPECT_EQ(c.first_bad->cause, "input.1 is 1e-05 in golden and 0.001 in actual");
+}
+
+// What a configuration leaves out is no difference; what it asks for and is absent is one.
+TEST_F(CompareTest, AFilteredDumpAgainstAWholeOne) {
+  const auto configure = [&](const std::string& settings) {
+    std::ofstream(actual_->root() / "opdump_config.json")
+        << R"({"common_dump_settings": {"dump_mode": 1, )" << settings << "}}";
+  };
+  fill(*golden_);
+  actual_->tensor("relu.b.input.0", {4, 6}).tensor("relu.b.output.0", {4, 6});
+  EXPECT_EQ(compare().outcome, Answer::differs);
+  configure(R"("kernels": ["relu"])");
+  EXPECT_EQ(compare().outcome, Answer::same);
+  EXPECT_THAT(verdicts(), ElementsAre("a:skipped", "b:match", "c:skipped"));
+  EXPECT_EQ(operators_[0].left_out, "the other dump was not to have it");
+  EXPECT_EQ(comparison_.coverage.golden_filtered, 2u);
+  EXPECT_THAT(note_texts(), ElementsAre(HasSubstr("2 operators of golden are left out")));
+  configure(R"("kernels": ["relu", "mul"])");
+  EXPECT_EQ(compare().outcome, Answer::differs);
+  EXPECT_THAT(verdicts(), ElementsAre("a:skipped", "b:match", "c:missing"));
+  EXPECT_EQ(comparison_.first_bad->run().name, "c");
+  std::swap(golden_, actual_);
+  EXPECT_EQ(compare().first_bad->run().name, "c");
+}
+
+TEST_F(CompareTest, ADumpOfOutputsAgainstAWholeOne) {
+  fill(*golden_);
+  actual_->tensor("add.a.output.0", {4, 6}).tensor("relu.b.output.0", {4, 6});
+  std::ofstream(actual_->root() / "opdump_config.json") << R"({"common_dump_settings": {"input_output": 2}})";
+  EXPECT_EQ(compare().outcome, Answer::differs) << "an operator is absent";
+  actual_->tensor("mul.c.output.0", {8, 12});
+  EXPECT_EQ(compare().outcome, Answer::same);
+  EXPECT_EQ(slot("b", model::Side::input).reason, "actual was not to have it");
+  EXPECT_THAT(note_texts(), ElementsAre("actual has outputs only: the other tensors are left out"));
+}
+
+TEST_F(CompareTest, ADumpOfInputsAgainstAWholeOne) {
+  fill(*golden_);
+  actual_->tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4});
+  actual_->tensor("relu.b.input.0", {4, 6}).tensor("mul.c.input.0", {4, 6});
+  EXPECT_EQ(compare().outcome, Answer::differs);
+  std::ofstream(actual_->root() / "opdump_config.json") << R"({"common_dump_settings": {"input_output": 1}})";
+  EXPECT_EQ(compare().outcome, Answer::same);
+}
+
 TEST_F(CompareTest, HardLinksAreMeasuredOnceAndCountedEachTime) {
   for (HandMade* dump : {&*golden_, &*actual_}) {
     const bool is_golden = dump == &*golden_;

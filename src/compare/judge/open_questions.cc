@@ -19,6 +19,8 @@ void OpenQuestions::add(const OperatorComparison& op) {
     ahead_ += !op.is_alone && runs_ahead(op.run());
     return;
   }
+  if (op.verdict == Verdict::uncertain && uncertain_++ == 0)
+    first_uncertain_ = operator_name(*op.golden) + " = " + operator_name(*op.actual);
   for (const SlotComparison& slot : op.slots) {
     if (slot.verdict == Verdict::unreadable && !is_reported(slot.golden) && !is_reported(slot.actual)) {
       if (unreadable_.size() < dump::Problems::kKept)
@@ -39,6 +41,10 @@ void OpenQuestions::append_to(std::vector<std::string>& reasons) const {
                       (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual") +
                       ": left out");
   }
+  if (uncertain_ > 0)
+    reasons.push_back(counted(uncertain_, "uncertain pair") + (uncertain_ == 1 ? " differs: " : " differ: ") +
+                      first_uncertain_ + (uncertain_ == 1 ? "" : ", ...") +
+                      "; --map declares which operators are the same");
   std::ranges::move(unreadable_, std::back_inserter(reasons));
   if (more_unreadable_ > 0) reasons.push_back(counted(more_unreadable_, "more tensor") + " cannot be read");
   for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})

@@ -22,8 +22,8 @@ class OpenQuestions {
   // Of an operator that is judged.
   void add(const OperatorComparison& op);
 
-  // "rank 0: steps 1-11 are only in actual"; slots that cannot be read by name, inputs that only one side
-  // recorded by number -- a whole dump may be without inputs.
+  // "rank 0: steps 1-11 are only in actual"; pairs that are perhaps none; slots that cannot be read by name,
+  // inputs that only one side recorded by number -- a whole dump may be without inputs.
   void append_to(std::vector<std::string>& reasons) const;
 
   // What is left out and leaves nothing open.
@@ -36,7 +36,8 @@ class OpenQuestions {
   std::set<std::string_view> reported_;
   std::map<std::pair<std::uint32_t, bool>, std::set<std::int64_t>> absent_steps_;  // by rank, is in golden
   std::vector<std::string> unreadable_;
-  std::uint64_t more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0, ahead_ = 0;
+  std::string first_uncertain_;  // "Default/mul-op0 = Mul_3"
+  std::uint64_t uncertain_ = 0, more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0, ahead_ = 0;
 };
 
 }  // namespace opdump::compare

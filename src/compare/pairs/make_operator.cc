@@ -28,6 +28,8 @@ std::string explain_left_out(Fusion fusion) {
       return "added by the engine";
     case Fusion::unlogged:
       return "outside of what the log covers";
+    case Fusion::filtered:
+      return "the other dump was not to have it";
     case Fusion::moves:
       return "only moves data";
     case Fusion::makes:
@@ -62,6 +64,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   op.is_across = is_across;
   op.lacks_slots = !golden.runs().have_full_scopes() || !actual.runs().have_full_scopes();
   op.left_out = explain_left_out(pair.fusion);
+  op.is_filtered = pair.fusion == Fusion::filtered;
   if (pair.golden != OperatorPair::kNone)
     op.golden =
         std::make_shared<const dump::OperatorRun>(join_runs(golden.runs(), pair.golden_first, pair.golden));

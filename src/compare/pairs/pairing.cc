@@ -35,13 +35,16 @@ void join_loose(const Runs& golden, const Runs& actual, FramePairing& pairing,
 // What ran after the last step is compared as far as both runs go: an evaluation, or saving, of which one has
 // more, is an open question. Removes what is beyond that from the pairs behind the first `begin`. A log
 // begins and ends where its block does, so what only one side has behind the steps says nothing there.
-void leave_end_open(std::int64_t rank, std::size_t begin, bool has_log, Pairing& pairing) {
+// `is_explained`: of a pair, that a filter leaves it out.
+template <typename IsExplained>
+void leave_end_open(std::int64_t rank, std::size_t begin, bool has_log, const IsExplained& is_explained,
+                    Pairing& pairing) {
   const auto is_whole = [](const OperatorPair& pair) { return pair.is_whole(); };
   const auto last = std::find_if(pairing.pairs.rbegin(),
                                  pairing.pairs.rend() - static_cast<std::ptrdiff_t>(begin), is_whole);
   std::uint64_t only_golden = 0, only_actual = 0;
   for (auto pair = last.base(); pair != pairing.pairs.end(); ++pair)
-    ++(pair->golden != OperatorPair::kNone ? only_golden : only_actual);
+    if (!is_explained(*pair)) ++(pair->golden != OperatorPair::kNone ? only_golden : only_actual);
   pairing.pairs.erase(last.base(), pairing.pairs.end());
   if (has_log) return;
   for (const auto& [count, side] : {std::pair(only_golden, "golden"), std::pair(only_actual, "actual")})
@@ -53,7 +56,8 @@ void leave_end_open(std::int64_t rank, std::size_t begin, bool has_log, Pairing&
 
 }  // namespace
 
-Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails, bool are_shards) {
+Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails, bool are_shards,
+                       const FiltersOfBoth& filters) {
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
   const bool has_log = !golden.have_full_scopes() || !actual.have_full_scopes();
@@ -95,7 +99,9 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     }
     const std::size_t begin = pairing.pairs.size();
     frame.append_pairs(pairing.pairs);
-    if (is_after_steps && !frame.is_whole()) leave_end_open(section.rank, begin, has_log, pairing);
+    const auto is_explained = [&](const OperatorPair& pair) { return filters.explain(pair, golden, actual); };
+    if (is_after_steps && !frame.is_whole())
+      leave_end_open(section.rank, begin, has_log, is_explained, pairing);
   }
   if (aligned > 0)
     pairing.notes.push_back(counted(aligned, "operator") + (aligned == 1 ? " is" : " are") +

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compare/operator_pair.h"
+#include "compare/pairs/filtered.h"
 #include "compare/pairs/frame/frame.h"
 #include "dump/read/dump_set.h"
 
@@ -25,8 +26,9 @@ struct Pairing {
 // the last step is paired where both dumps have it after the same step; what one run has beyond the last of
 // these is left out, and Pairing::incomplete says so. If one side is a log of DebugMode, operators whose
 // names differ pair by type and path of modules, in order. Both arguments are in the order of DumpSet::runs.
-// Other shapes do not tell operators of one name apart where `are_shards`.
+// Other shapes do not tell operators of one name apart where `are_shards`. What `filters` explain behind the
+// last step is left out without a word.
 Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {},
-                       bool are_shards = false);
+                       bool are_shards = false, const FiltersOfBoth& filters = {});
 
 }  // namespace opdump::compare

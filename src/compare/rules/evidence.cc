@@ -36,7 +36,9 @@ Evidence evidence_of(const OperatorComparison& op) {
 void judge_by_evidence(OperatorComparison& op) {
   const Evidence evidence = evidence_of(op);
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
-  const bool is_skipped = evidence.has_slots && !evidence.inputs.is_compared && !evidence.outputs.is_compared;
+  const bool is_left_out = !is_paired && !evidence.has_slots && !op.left_out.empty();
+  const bool is_skipped =
+      is_left_out || (evidence.has_slots && !evidence.inputs.is_compared && !evidence.outputs.is_compared);
   op.verdict = is_paired || is_skipped ? verdict_of(evidence)
                : op.golden == nullptr  ? Verdict::extra
                                        : Verdict::missing;

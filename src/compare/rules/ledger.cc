@@ -178,12 +178,13 @@ void Ledger::count(const OperatorComparison& op) {
   if (op.golden != nullptr) ++coverage.golden_operators;
   if (op.actual != nullptr) ++coverage.actual_operators;
   if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
+  if (op.is_filtered) ++(op.golden != nullptr ? coverage.golden_filtered : coverage.actual_filtered);
   const bool need_not_be = !op.left_out.empty() && op.rule != settled_by_;
   const bool is_single = op.golden == nullptr || op.actual == nullptr;
   if (!is_single || !(need_not_be || op.is_alone || op.may_be_unseen)) cover_.add(op);
   ++counts_.verdicts[static_cast<std::size_t>(op.verdict)];
   measured_difference_ |= is_difference(op.verdict);
-  open_question_ |= op.verdict == Verdict::unreadable;
+  open_question_ |= op.verdict == Verdict::unreadable || op.verdict == Verdict::uncertain;
   if (!rank_) rank_ = op.run().rank;
   counts_.has_ranks |= *rank_ != op.run().rank;
   for (const SlotComparison& slot : op.slots) {

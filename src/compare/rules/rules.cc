@@ -15,16 +15,16 @@ namespace opdump::compare {
 std::span<const Rule* const> rules() {
   static constexpr const Rule* kRules[] = {
       // Which tensors count. The first rule that leaves one out gives the reason.
-      &kOtherRank, &kOverwritten, &kOtherRows, &kOtherFramework, &kNotLogged, &kNotOnAllRanks, &kShardLeftOut,
-      &kOwnRows, &kOtherLayout, &kOptionalOutput, &kOperatorLeftOut, &kRewrittenNumber, &kAddedInput,
-      &kSilentDump, &kUnfinished, &kSameOfOtherInputs, &kNeverRead,
+      &kOtherRank, &kOverwritten, &kOtherRows, &kFiltered, &kOtherFramework, &kNotLogged, &kNotOnAllRanks,
+      &kShardLeftOut, &kOwnRows, &kOtherLayout, &kOptionalOutput, &kOperatorLeftOut, &kRewrittenNumber,
+      &kAddedInput, &kSilentDump, &kUnfinished, &kSameOfOtherInputs, &kNeverRead,
       // The operator has a verdict by its tensors here. A cause rules out that rounding explains them.
       &kOtherArgument,
       // The first reason that excuses an operator settles it.
       &kRounding, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding, &kOtherKernel,
       &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains,
       // Why outputs differ that are still bad.
-      &kTermsOfASum, &kFedByOtherRank, &kOtherState,
+      &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair,
       // After the last operator: what the bad ones mean together.
       &kOtherWay, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.

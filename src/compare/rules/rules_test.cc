@@ -90,6 +90,10 @@ class Program {
     EXPECT_TRUE(dump::write_status(dump_.root() / "rank_0", status));
     return *this;
   }
+  Program& configure(const std::string& text) {
+    std::ofstream(dump_.root() / "opdump_config.json") << text;
+    return *this;
+  }
   // The same program on another rank.
   template <typename Fill>
   Program& rank(std::uint32_t rank, const Fill& fill) {
@@ -129,6 +133,12 @@ void fill_overwritten(Program& golden, Program& actual) {
 void fill_silent_dump(Program& golden, Program& actual) {
   golden.logged("a-op0", {{1, 2}}, {}).undumped("a-op0", model::Side::output, "view");
   actual.op("a.a-op0", {{1, 2}}, {});
+}
+
+void fill_filtered(Program& golden, Program& actual) {
+  golden.op("exp.a", {{1, 2}}, {{3, 7}}).op("mul.b", {{3, 7}}, {{6, 14}});
+  actual.op("exp.a", {}, {{3, 7}}).configure(R"({"common_dump_settings":
+      {"dump_mode": 1, "kernels": ["Exp"], "input_output": 2}})");
 }
 
 void fill_unfinished(Program& golden, Program& actual) {
@@ -374,6 +384,16 @@ void fill_frameworks(Program& golden, Program& actual) {
   actual.logged("Default/fc-Dense/Mul-op0", {{1, 2}, {3, 4}, {5, 5, 5}}, {{3, 8}}).status("mindspore 2.3");
 }
 
+// Between pairs that are sure, something of one kind that reads something else in each run.
+void fill_weak_pair(Program& golden, Program& actual) {
+  const std::vector<float> a{1, 2, 3, 4, 5, 6, 7, 9}, b{2, 7, 1, 8, 2, 8, 1, 9}, c{3, 1, 4, 1, 5, 9, 2, 7},
+      d{1, 4, 1, 4, 2, 1, 3, 6}, e{5, 7, 7, 2, 1, 5, 6, 7}, f{6, 9, 3, 1, 4, 7, 1, 9};
+  golden.logged("Default/exp-op0", {a}, {b}).logged("Default/neg-op0", {c}, {d}).status("torch 2.6");
+  golden.logged("Default/log-op0", {b}, {a});
+  actual.logged("Default/Exp-op0", {a}, {b}).logged("Default/Neg-op0", {e}, {f}).status("mindspore 2.3");
+  actual.logged("Default/Log-op0", {b}, {a});
+}
+
 void fill_region(Program& golden, Program& actual) {
   golden.logged("Default/exp-op0", {{1, 2}}, {{3, 7}}).logged("Default/tan-op0", {{3, 7}}, {{1, 4}});
   actual.logged("Default/compiled_0-op0", {{1, 2}}, {{3, 9}}).logged("Default/tan-op0", {{3, 9}}, {{1, 5}});
@@ -442,6 +462,7 @@ constexpr Example kExamples[] = {
     {"not-logged", fill_log, "answer same", "answer incomplete"},
     {"silent-dump", fill_silent_dump, "row a-op0 match", "row a-op0 not_comparable"},
     {"unfinished-recording", fill_unfinished, "answer incomplete", "answer differs"},
+    {"filtered", fill_filtered, "answer same", "answer differs"},
     {"other-rows", fill_batch, "answer same", "answer differs"},
     {"never-read", fill_never_read, "answer same", "answer differs"},
     {"other-argument", fill_argument, "eps is 1 in golden and 2 in actual", "_norm-op0 own_error\n"},
@@ -477,6 +498,7 @@ constexpr Example kExamples[] = {
     {"same-of-other-inputs", fill_terms, "row n match", "row n input_differs"},
     {"quantised-steps", fill_quantised, "answer same", "answer differs"},
     {"other-framework", fill_frameworks, "answer same", "answer incomplete"},
+    {"weak-pair", fill_weak_pair, "row Default_neg-op0 uncertain", "row Default_neg-op0 inherited"},
     {"wrong-region", fill_region, "a compiled region with a result that golden lacks",
      "first Default_tan-op0"},
     {"other-rank", fill_ranks, "first e", "first r"},

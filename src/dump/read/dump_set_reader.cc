@@ -38,7 +38,8 @@ Result<DumpSet> DumpSetReader::read(const fs::path& path, const LogSink& log) {
   reader.check_run_ids();
   reader.name_models();
   reader.set_.runs_.sort();
-  reader.set_.filter_ = find_filter(reader.set_.runs_, path, reader.set_.rank_directories_, reader.absent_);
+  reader.set_.filter_ = find_filter(reader.set_.runs_, path, reader.set_.rank_directories_,
+                                    reader.set_.statuses_, reader.absent_);
   std::ranges::sort(reader.set_.overflows_, {}, [](const Overflow& overflow) {
     return std::tuple(overflow.rank, overflow.graph_id, overflow.step, overflow.file.native(), overflow.task,
                       overflow.stream, overflow.status);
@@ -201,8 +202,8 @@ Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory)
   const auto damaged = log.read(directory);
   if (!damaged) {
     if (damaged.error().code() == Code::not_found) {
-      OPDUMP_TRY(const std::uint64_t absent, name_by_graphs(set_.runs_, rank, directory, set_.problems_));
-      absent_ += absent;
+      OPDUMP_TRY(const auto absent, name_by_graphs(set_.runs_, rank, directory, set_.problems_));
+      for (const auto& [kind, count] : absent) absent_[kind] += count;
       return ok();
     }
     set_.problems_.push_back({directory / kOperatorLogName, damaged.error().message()});

@@ -201,6 +201,14 @@ TEST_F(DumpSetTest, FilesOfOldReleasesAreNamedByTheLastElement) {
   EXPECT_EQ(format_source(*set.runs()[0].op), "alexnet.py:58");
 }
 
+OperatorRun make_run(const std::string& type, const std::string& name, bool is_logged = true) {
+  OperatorRun run;
+  run.type = type;
+  run.name = model::sanitise_name(name);
+  if (is_logged) run.op = std::make_shared<const LoggedOperator>(make_op(type, name));
+  return run;
+}
+
 // A filtered dump says so in its configuration, or by what its graphs executed and it does not have.
 TEST_F(DumpSetTest, KnowsWhatItWasAskedToLeaveOut) {
   write_files(step_, {"Add.Default_Add-op0.0.0.1700000000000001.output.0.DefaultFormat.Float32.npy"});
@@ -210,12 +218,42 @@ TEST_F(DumpSetTest, KnowsWhatItWasAskedToLeaveOut) {
   write_text(root_ / "rank_2/execution_order/ms_execution_order_graph_5.csv",
              "NodeExecutionOrder-FullNameWithScope\nDefault/Add-op0\nDefault/Mul-op0\n");
   EXPECT_EQ(read(root_).filter().operators, "1 operator of the graphs absent");
+  EXPECT_TRUE(read(root_).filter().may_lack(make_run("Mul", "Default/Mul-op3")));
+  EXPECT_FALSE(read(root_).filter().may_lack(make_run("Sub", "Default/Sub-op0"))) << "which no graph has";
   write_text(root_ / "rank_2/.dump_metadata/data_dump.json",
              R"({"common_dump_settings": {"dump_mode": 1, "kernels": ["Add"], "input_output": 2}})");
   const DumpFilter filter = read(root_).filter();
   EXPECT_EQ(filter.operators, R"(kernels ["Add"])");
   EXPECT_TRUE(filter.outputs && !filter.inputs);
   EXPECT_EQ(filter.source.filename(), "data_dump.json");
+}
+
+TEST(DumpFilter, SaysWhatMayBeAbsent) {
+  const auto may_lack = [](std::string_view settings, const OperatorRun& run) {
+    const auto filter = decode_filter(settings);
+    return filter ? filter->may_lack(run) : false;
+  };
+  const OperatorRun conv = make_run("Conv2D", "Default/net/conv1-Conv2d/Conv2D-op0"),
+                    relu = make_run("ReLU", "Default/net/relu-ReLU/ReLU-op0");
+  const std::string_view
+      by_type = R"({"common_dump_settings": {"dump_mode": 1, "kernels": ["Conv2D"]}})",
+      by_regex = R"j({"common_dump_settings": {"dump_mode": 1, "kernels": ["name-regex(.+ReLU-op\\d+)"]}})j",
+      by_module = R"({"opdump_settings": {"module": "net.conv1"}})",
+      by_program = R"({"common_dump_settings": {"dump_mode": 2}})",
+      by_acl = R"({"dump": {"dump_list": [{"model_name": "m", "layer": ["conv1"]}]}})",
+      whole = R"({"common_dump_settings": {"dump_mode": 0, "input_output": 2}})";
+  EXPECT_FALSE(may_lack(by_type, conv));
+  EXPECT_TRUE(may_lack(by_type, relu));
+  EXPECT_TRUE(may_lack(by_regex, conv));
+  EXPECT_FALSE(may_lack(by_regex, relu));
+  EXPECT_FALSE(may_lack(by_module, conv));
+  EXPECT_TRUE(may_lack(by_module, relu));
+  EXPECT_TRUE(may_lack(by_program, conv));
+  EXPECT_TRUE(may_lack(by_acl, conv));
+  EXPECT_FALSE(may_lack(whole, conv));
+  // Without a graph the type is all that is known.
+  EXPECT_FALSE(may_lack(by_type, make_run("Conv2D", "Default/net/conv1-Conv2d/Conv2D-op0", false)));
+  EXPECT_TRUE(may_lack(by_type, make_run("ReLU", "Default/net/relu-ReLU/ReLU-op0", false)));
 }
 
 TEST(DumpFilter, OfConfigurations) {

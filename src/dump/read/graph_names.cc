@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,7 +63,7 @@ class NamesOfGraphs {
       std::unordered_map<std::string_view, std::uint32_t> places;
       for (const std::string& name : file.order)
         places.try_emplace(name, static_cast<std::uint32_t>(places.size()));
-      if (!places.empty()) order_sizes_[file.id] = places.size();
+      for (const auto& [name, place] : places) ++orders_[file.id][kind_name(name)];
       for (const model::Graph& graph : file.graphs)
         for (const model::Node& node : graph.nodes) {
           const auto place = places.find(node.op.name);
@@ -72,8 +73,8 @@ class NamesOfGraphs {
   }
 
   // Has to be called once for all executions of the rank, before any is asked for. Returns how many operators
-  // of the graphs that ran have none.
-  std::uint64_t match(const Runs& runs, std::uint32_t rank) {
+  // of the graphs that ran have none, by kind_name().
+  std::map<std::string, std::uint64_t> match(const Runs& runs, std::uint32_t rank) {
     std::map<std::int64_t, std::int64_t> first_steps;  // by graph: all of its operators ran in it
     for (std::uint32_t i = 0; i < runs.section_count(); ++i)
       if (const Runs::Section& section = runs.section(i); section.rank == rank) {
@@ -91,9 +92,9 @@ class NamesOfGraphs {
           executions[{section.graph_id, name.substr(0, number)}].try_emplace(std::move(name), i);
       if (!is_new && runs.time_of(i) < runs.time_of(known->second)) known->second = i;
     }
-    std::map<std::int64_t, std::uint64_t> counts;  // of operators, by graph
+    std::map<std::int64_t, Counts> counts;  // of operators, by graph
     for (const auto& [kind, named] : executions) {
-      counts[kind.graph_id] += named.size();
+      counts[kind.graph_id][kind_name(kind.name)] += named.size();
       const auto nodes = kinds_.find(kind);
       if (nodes == kinds_.end()) continue;
       std::vector<std::uint32_t> ones;
@@ -101,10 +102,10 @@ class NamesOfGraphs {
       for (const auto& [name, node] : match_nodes(runs, std::move(ones), nodes->second))
         matched_.try_emplace({kind.graph_id, name}, node);
     }
-    std::uint64_t absent = 0;
-    for (const auto& [graph_id, count] : counts)
-      if (const auto order = order_sizes_.find(graph_id); order != order_sizes_.end())
-        absent += order->second - std::min(order->second, count);
+    Counts absent;
+    for (const auto& [graph_id, there] : counts)
+      if (const auto order = orders_.find(graph_id); order != orders_.end())
+        add_absent(order->second, there, absent);
     return absent;
   }
 
@@ -126,6 +127,22 @@ class NamesOfGraphs {
   }
 
  private:
+  using Counts = std::map<std::string, std::uint64_t>;  // of operators, by kind_name()
+
+  // As many operators as the graph executed are all of them, whatever they are called.
+  static void add_absent(const Counts& order, const Counts& there, Counts& absent) {
+    const auto sum = [](const Counts& counts) {
+      return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0},
+                             [](std::uint64_t so_far, const auto& count) { return so_far + count.second; });
+    };
+    if (sum(there) >= sum(order)) return;
+    for (const auto& [kind, count] : order) {
+      const auto found = there.find(kind);
+      const std::uint64_t has = found == there.end() ? 0 : found->second;
+      if (has < count) absent[kind] += count - has;
+    }
+  }
+
   // A node is null if several nodes would be called the same.
   using Only = std::unordered_map<std::string, const model::Node*>;
 
@@ -157,19 +174,20 @@ class NamesOfGraphs {
 
   std::map<std::pair<std::int64_t, std::string>, const model::Node*> nodes_, matched_;
   std::map<GraphKind, std::vector<OrderedNode>> kinds_;
-  std::map<std::int64_t, std::uint64_t> order_sizes_;  // operators that a graph executes, where a file says
+  std::map<std::int64_t, Counts> orders_;  // what a graph executes, where a file says
   Only only_, last_elements_, without_number_;
 };
 
 }  // namespace
 
-Result<std::uint64_t> name_by_graphs(Runs& runs, std::uint32_t rank,
-                                     const std::filesystem::path& rank_directory, Problems& problems) {
+Result<std::map<std::string, std::uint64_t>> name_by_graphs(Runs& runs, std::uint32_t rank,
+                                                            const std::filesystem::path& rank_directory,
+                                                            Problems& problems) {
   OPDUMP_TRY(RankGraphs graphs, read_graphs(rank_directory));
   for (Problem& problem : graphs.problems) problems.push_back(std::move(problem));
-  if (graphs.files.empty()) return 0;
+  if (graphs.files.empty()) return std::map<std::string, std::uint64_t>();
   NamesOfGraphs names(graphs);
-  const std::uint64_t absent = names.match(runs, rank);
+  auto absent = names.match(runs, rank);
   std::map<std::pair<std::int64_t, std::string>, std::uint32_t> numbers;  // by graph and name
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs.section_of(i).rank != rank) continue;

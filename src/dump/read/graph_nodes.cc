@@ -44,6 +44,10 @@ std::size_t find_operator_number(std::string_view name) {
   return at != std::string_view::npos && is_digits(name.substr(at + 3)) ? at + 3 : std::string_view::npos;
 }
 
+std::string kind_name(std::string_view name) {
+  return model::sanitise_name(name.substr(0, find_operator_number(name)));
+}
+
 NodesByName match_nodes(const Runs& runs, std::vector<std::uint32_t> executions,
                         std::vector<OrderedNode> nodes) {
   NodesByName found;

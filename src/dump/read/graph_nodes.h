@@ -24,6 +24,9 @@ namespace opdump::dump {
 // The position of the number of "Default/Add-op12", or npos.
 std::size_t find_operator_number(std::string_view name);
 
+// The scope and type of an operator, as file names spell them: its name up to the number.
+std::string kind_name(std::string_view name);
+
 // A node, and its place in the order of execution, UINT32_MAX if that is unknown.
 struct OrderedNode {
   const model::Node* node = nullptr;

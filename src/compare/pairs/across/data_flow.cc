@@ -40,6 +40,13 @@ FlowNode make_node(const dump::Runs& runs, std::uint32_t index) {
   return node;
 }
 
+// How many tensors are added. MindSpore passes options as inputs of one element.
+std::size_t count_summands(const FlowNode& node) {
+  if (node.kind.name != "add" || node.outputs.empty() || node.is_of_optimizer) return 0;
+  const std::uint64_t count = node.outputs[0].count;
+  return static_cast<std::size_t>(std::ranges::count(node.inputs, count, &FlowOperand::count));
+}
+
 }  // namespace
 
 DataFlow::DataFlow(const dump::Runs& runs, std::uint32_t first, std::uint32_t last, unsigned threads)
@@ -123,6 +130,33 @@ void DataFlow::join_biases() {
       join(product, i);
       if (kind.name == "gelu") nodes_[i].kind = kind;
       break;
+    }
+  }
+}
+
+std::size_t DataFlow::most_terms() const {
+  std::size_t most = 0;
+  for (const FlowNode& node : nodes_) most = std::max(most, count_summands(node));
+  return most;
+}
+
+void DataFlow::join_sums() {
+  std::vector<std::uint32_t> readers(nodes_.size());
+  for (const FlowNode& node : nodes_)
+    for (const FlowOperand& input : node.inputs)
+      if (input.producer != FlowNode::kNone) ++readers[input.producer];
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (nodes_[i].whole != FlowNode::kNone || count_summands(nodes_[i]) < 2) continue;
+    const std::vector<FlowOperand> inputs = nodes_[i].inputs;
+    for (const FlowOperand& input : inputs) {
+      const std::uint32_t part = input.producer;
+      if (part == FlowNode::kNone || nodes_[part].whole != FlowNode::kNone || readers[part] != 1 ||
+          count_summands(nodes_[part]) < 2 || nodes_[part].outputs[0].count != nodes_[i].outputs[0].count)
+        continue;
+      const std::string path = nodes_[i].path;
+      join(part, i);
+      nodes_[i].path = path;
+      break;  // what a node reads is what its first part reads
     }
   }
 }

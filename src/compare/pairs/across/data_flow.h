@@ -62,6 +62,10 @@ class DataFlow {
   void see_through(std::string_view kind);
   // Makes a product and the bias that is added to it one node.
   void join_biases();
+  // The most tensors that an operator adds.
+  std::size_t most_terms() const;
+  // Makes additions that add to the result of one another, which nothing else reads, one node.
+  void join_sums();
   // Makes the two directions of a recurrent layer and what puts their results together one node.
   void join_directions();
   // Makes a convolution or product and the batch normalisation that reads it one node, as exporters do.

@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "base/text/text.h"
 #include "compare/facts/operator_kind.h"
@@ -20,7 +20,6 @@
 namespace opdump::compare {
 namespace {
 
-constexpr float kCertain = 0.75F;
 constexpr std::size_t kMostNamed = 8;  // of operators in notes
 
 std::set<std::string_view> frameworks_of(const dump::DumpSet& dump) {
@@ -89,7 +88,7 @@ class Account {
  public:
   void add(const NodePair& pair, std::string_view golden, std::string_view actual) {
     ++methods_[pair.method];
-    if (pair.confidence >= kCertain) return;
+    if (pair.confidence >= kCertainPair) return;
     if (uncertain_.size() < kMostNamed)
       uncertain_.push_back(std::string(golden) + " = " + std::string(actual));
     ++uncertain_count_;
@@ -239,30 +238,65 @@ class FramePairs {
 
 constexpr double kSame = 1e-2;  // prints that are farther apart are not of the same tensor
 
-// The only slot of `slots` that has as many elements, or the one with the most similar elements, or the
-// first.
-std::size_t find_fitting(const dump::Slot& slot, const std::vector<const dump::Slot*>& slots) {
-  const auto count_of = [](const dump::Slot& one) {
-    return one.shape ? model::element_count(*one.shape).value_or(0) : std::uint64_t{0};
-  };
-  std::vector<std::size_t> fitting;
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    if (slots[i] != nullptr && count_of(*slots[i]) == count_of(slot)) fitting.push_back(i);
-  if (fitting.empty()) return SIZE_MAX;
-  if (fitting.size() == 1) return fitting[0];
-  const auto print = print_of(slot);
-  std::size_t best = fitting[0];
-  double least = kSame;
-  for (const std::size_t i : fitting) {
-    const auto other = print ? print_of(*slots[i]) : std::nullopt;
-    const double far = other ? distance(*print, *other) : std::numeric_limits<double>::infinity();
-    if (far < least) {
-      least = far;
-      best = i;
-    }
+// The slots of one side of an operator in both runs: which is which. Those that are as good as equal come
+// first, then those of one shape, then those of as many elements, each in order.
+class SlotMatch {
+ public:
+  SlotMatch(std::vector<const dump::Slot*> golden, std::vector<const dump::Slot*> actual)
+      : golden_(std::move(golden)),
+        actual_(std::move(actual)),
+        partners_(golden_.size(), SIZE_MAX),
+        is_taken_(actual_.size()) {
+    join_equal();
+    join([](const dump::Slot& g, const dump::Slot& a) { return g.shape && g.shape == a.shape; });
+    join([](const dump::Slot& g, const dump::Slot& a) { return count_of(g) == count_of(a); });
   }
-  return best;
-}
+
+  std::size_t partner(std::size_t golden) const { return partners_[golden]; }  // SIZE_MAX: it has none
+
+ private:
+  static std::uint64_t count_of(const dump::Slot& slot) {
+    return slot.shape ? model::element_count(*slot.shape).value_or(0) : std::uint64_t{0};
+  }
+  bool is_open(std::size_t g, std::size_t a) const { return partners_[g] == SIZE_MAX && !is_taken_[a]; }
+  void set(std::size_t g, std::size_t a) {
+    partners_[g] = a;
+    is_taken_[a] = true;
+  }
+
+  // Where it is not plain by the numbers of elements.
+  void join_equal() {
+    const auto are_several = [](const std::vector<const dump::Slot*>& slots, std::uint64_t count) {
+      return std::ranges::count_if(slots, [&](const dump::Slot* slot) { return count_of(*slot) == count; }) >
+             1;
+    };
+    std::vector<std::tuple<double, std::size_t, std::size_t>> near;
+    for (std::size_t g = 0; g < golden_.size(); ++g) {
+      const std::uint64_t count = count_of(*golden_[g]);
+      if (!are_several(golden_, count) && !are_several(actual_, count)) continue;
+      const auto print = print_of(*golden_[g]);
+      for (std::size_t a = 0; print && a < actual_.size(); ++a) {
+        const auto other = count_of(*actual_[a]) == count ? print_of(*actual_[a]) : std::nullopt;
+        if (const double far = other ? distance(*print, *other) : kSame; far < kSame)
+          near.emplace_back(far, g, a);
+      }
+    }
+    std::ranges::sort(near);
+    for (const auto& [far, g, a] : near)
+      if (is_open(g, a)) set(g, a);
+  }
+
+  template <typename Fits>
+  void join(const Fits& fits) {
+    for (std::size_t g = 0; g < golden_.size(); ++g)
+      for (std::size_t a = 0; a < actual_.size(); ++a)
+        if (is_open(g, a) && fits(*golden_[g], *actual_[a])) set(g, a);
+  }
+
+  std::vector<const dump::Slot*> golden_, actual_;
+  std::vector<std::size_t> partners_;
+  std::vector<bool> is_taken_;
+};
 
 const dump::Slot* first_output(const dump::OperatorRun& run) {
   const auto slot = std::ranges::find(run.slots, model::Side::output, &dump::Slot::side);
@@ -406,21 +440,25 @@ std::vector<SlotPair> pair_slots_across(const dump::OperatorRun& golden, const d
                                         bool has_other_weights) {
   std::vector<SlotPair> pairs;
   for (const model::Side side : {model::Side::input, model::Side::output}) {
-    std::vector<const dump::Slot*> open;
-    for (const dump::Slot& slot : actual.slots)
-      if (slot.side == side) open.push_back(&slot);
-    std::size_t common = count_common(golden, actual, side, has_other_weights);
-    for (const dump::Slot& slot : golden.slots) {
-      if (slot.side != side) continue;
-      std::size_t found = common == 0 ? SIZE_MAX : find_fitting(slot, open);
-      const bool is_result = side == model::Side::output && slot.index == 0 && !open.empty();
-      if (found == SIZE_MAX && is_result) found = 0;  // of another size
-      if (common > 0) --common;
-      pairs.push_back({&slot, found == SIZE_MAX ? nullptr : open[found]});
-      if (found != SIZE_MAX) open[found] = nullptr;
+    const auto slots_of = [&](const dump::OperatorRun& run) {
+      std::vector<const dump::Slot*> slots;
+      for (const dump::Slot& slot : run.slots)
+        if (slot.side == side) slots.push_back(&slot);
+      return slots;
+    };
+    const std::vector<const dump::Slot*> all = slots_of(golden), others = slots_of(actual);
+    const std::size_t common = std::min(count_common(golden, actual, side, has_other_weights), all.size());
+    const SlotMatch match({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(common)}, others);
+    std::vector<bool> is_paired(others.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      std::size_t found = i < common ? match.partner(i) : SIZE_MAX;
+      const bool is_result = side == model::Side::output && all[i]->index == 0 && !others.empty();
+      if (found == SIZE_MAX && is_result && !is_paired[0]) found = 0;  // of another size
+      pairs.push_back({all[i], found == SIZE_MAX ? nullptr : others[found]});
+      if (found != SIZE_MAX) is_paired[found] = true;
     }
-    for (const dump::Slot* slot : open)
-      if (slot != nullptr) pairs.push_back({nullptr, slot});
+    for (std::size_t i = 0; i < others.size(); ++i)
+      if (!is_paired[i]) pairs.push_back({nullptr, others[i]});
   }
   return pairs;
 }

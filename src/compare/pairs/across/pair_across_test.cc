@@ -168,6 +168,31 @@ TEST_F(CrossFramework, ABiasIsPartOfAProduct) {
   EXPECT_THAT(pair(), ElementsAre("Default/l-Linear/addmm-op0=/l/Add weights"));
 }
 
+// One framework adds gradients two by two, another one all at once.
+TEST_F(CrossFramework, AChainOfSumsIsASumOfAll) {
+  golden_.op("Default/exp-op0", "exp", {values(1)}, values(11))
+      .op("Default/neg-op0", "neg", {values(2)}, values(12))
+      .op("Default/log-op0", "log", {values(3)}, values(13))
+      .op("Default/add-op0", "add", {values(11), values(12)}, values(20))
+      .op("Default/add-op1", "add", {values(20), values(13)}, values(21));
+  actual_.op("Exp", "Exp", {values(101)}, values(111))
+      .op("Neg", "Neg", {values(102)}, values(112))
+      .op("Log", "Log", {values(103)}, values(113))
+      .op("AddN", "AddN", {values(113), values(112), values(111)}, values(121));
+  // The values differ: these are paired by what they read.
+  const PairingMap map{{"Default/exp-op0", "Exp"}, {"Default/neg-op0", "Neg"}, {"Default/log-op0", "Log"}};
+  EXPECT_THAT(pair(map), ::testing::Contains("Default/add-op1=AddN data flow"));
+}
+
+// Both have the chain, and something else adds three.
+TEST_F(CrossFramework, ChainsOfSumsOnBothSidesAreComparedSumBySum) {
+  for (Recording* run : {&golden_, &actual_})
+    run->op("a", "add", {values(1), values(2)}, values(20))
+        .op("b", "add", {values(20), values(3)}, values(21))
+        .op("n", "AddN", {values(4), values(5), values(6)}, values(7));
+  EXPECT_THAT(pair(), ElementsAre("a=a values", "b=b values", "n=n values"));
+}
+
 TEST_F(CrossFramework, BetweenPairsInOrderIsUncertain) {
   golden_.op("Default/exp-op0", "exp", {values(1)}, values(2))
       .op("Default/neg-op0", "neg", {values(30)}, values(31))
@@ -187,6 +212,18 @@ TEST_F(CrossFramework, TheMapDecides) {
   EXPECT_THAT(pair({{"Default/exp-op0", "node_2"}, {"", "node_1"}}),
               ElementsAre("Default/exp-op0=node_2 map"));
   EXPECT_THAT(pair({{"Default/exp-op7", "node_2"}}), ElementsAre(HasSubstr("\"Default/exp-op7\"")));
+}
+
+// A bias is added apart in one framework; the state that both multiply has as many elements.
+TEST_F(CrossFramework, AnInputIsNotPairedWithWhatAnotherOneEquals) {
+  golden_.op("a", "addmm", {values(5), values(1), values(90, 64)}, values(3));
+  actual_.op("b", "MatMul", {values(1), values(90, 64)}, values(3));
+  const OperatorRun golden = golden_.runs()[0], actual = actual_.runs()[0];
+  const std::vector<SlotPair> pairs = pair_slots_across(golden, actual, false);
+  ASSERT_EQ(pairs.size(), 4u);
+  EXPECT_EQ(pairs[0].actual, nullptr);
+  EXPECT_EQ(pairs[1].actual->index, 0u);
+  EXPECT_EQ(pairs[2].actual->index, 1u);
 }
 
 TEST_F(CrossFramework, InputsByWhatIsInThem) {

@@ -5,6 +5,6 @@
 
 namespace opdump::compare {
 
-extern const Rule kOtherArgument, kTermsOfASum, kFedByOtherRank, kOtherState;
+extern const Rule kOtherArgument, kTermsOfASum, kFedByOtherRank, kOtherState, kWeakPair;
 
 }  // namespace opdump::compare
