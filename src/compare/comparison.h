@@ -141,10 +141,10 @@ struct OperatorComparison {
 
 struct Coverage {
   std::uint64_t golden_operators = 0, actual_operators = 0, paired_operators = 0;
-  std::uint64_t golden_filtered = 0, actual_filtered = 0;  // that the other dump was not to have
-  std::uint64_t golden_slots = 0;                          // without the skipped ones
+  std::uint64_t golden_slots = 0;  // without the skipped ones
   std::uint64_t compared_slots = 0, compared_bytes = 0, skipped_slots = 0;
   double forward_share = 1;  // of the forward pass, in modules of which something was compared
+  std::uint64_t golden_filtered = 0, actual_filtered = 0;  // operators that the other dump was not to have
 };
 
 // The answer in one word. Something that differs is certain even if other things could not be compared.

@@ -40,12 +40,13 @@ class GeneratedCode:
                 copies = _copy(args) if self._module else None
             if copies is None:
                 return None
-            if self._run is None:
+            run = self._run
+            if run is None:
                 module, self._module = self._module, None  # it is tried once
-                self._run = _compile(self._backend, module, copies)
+                run = self._run = _compile(self._backend, module, copies)
                 self._module = module
             with _out_of_sight(), _random_state_kept(args) as draws:
-                results = [value.detach().clone() for value in _tensors([self._run(*copies), copies])]
+                results = [value.detach().clone() for value in _tensors([run(*copies), copies])]
                 if self._is_random and draws():
                     results = None
         return results
