@@ -124,7 +124,8 @@ const scenarios = {
     await page.goto(`${address}#`);
     await page.reload();
     const plane = () => page.locator('figcaption', { hasText: 'in one plane' }).innerText();
-    report.planes = [await page.locator('.sliders input').count(), await plane()];
+    const shown = await plane();  // waits until the part is there
+    report.planes = [await page.locator('.sliders input').count(), shown];
     report.bars = await Promise.all([0, 1, 2, 3].map((axis) => page.locator('.profile').nth(axis).locator('rect').count()));
     await page.locator('.sliders input').first().focus();
     await page.keyboard.press('Home');
