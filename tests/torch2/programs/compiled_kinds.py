@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 torch.manual_seed(0)
 torch.set_num_threads(1)
-kind = sys.argv[1]
+kind = sys.argv[1] if len(sys.argv) > 1 else "argmax"
 
 
 def train(model, x, target, steps=2, lr=0.1, compiled_step=False):
