@@ -7,16 +7,9 @@
 #include <string_view>
 
 #include "model/dtype.h"
+#include "model/operator_traits.h"
 
 namespace opdump::compare {
-
-// Whether operators of a type, with ATen's names, are matrix products, or convolutions.
-constexpr bool multiplies_matrices(std::string_view type) {
-  return type == "addmm" || type == "baddbmm" || type == "bmm" || type == "mm";
-}
-constexpr bool convolves(std::string_view type) {
-  return type == "convolution" || type == "convolution_backward";
-}
 
 struct MatrixUnits {
   std::string_view name;                      // "TF32"
@@ -25,8 +18,9 @@ struct MatrixUnits {
   bool for_matrices = false, for_convolutions = false;
 
   // Says whether they compute operators of a type.
-  constexpr bool compute(std::string_view type) const {
-    return (for_matrices && multiplies_matrices(type)) || (for_convolutions && convolves(type));
+  bool compute(std::string_view type) const {
+    return (for_matrices && model::has_trait(type, model::Trait::multiplies)) ||
+           (for_convolutions && model::has_trait(type, model::Trait::convolves));
   }
 };
 

@@ -16,6 +16,8 @@ enum class Trait : std::uint8_t {
   collective,
   region,
   divides,
+  multiplies,
+  convolves,
   reshapes,
   masks,
   adds_first,
@@ -24,8 +26,8 @@ enum class Trait : std::uint8_t {
   activation,
 };
 inline constexpr std::string_view kTraitNames[] = {
-    "random",   "copies", "casts",      "overwrites", "collective",  "region",    "divides",
-    "reshapes", "masks",  "adds_first", "quantises",  "dequantises", "activation"};
+    "random",    "copies",   "casts", "overwrites", "collective", "region",      "divides",   "multiplies",
+    "convolves", "reshapes", "masks", "adds_first", "quantises",  "dequantises", "activation"};
 
 // Whether operators of a type ("aten::" left out) have a trait. Thread-safe.
 bool has_trait(std::string_view type, Trait trait);

@@ -10,6 +10,7 @@
 #include "compare/measure/not_finite.h"
 #include "compare/names.h"
 #include "model/dtype.h"
+#include "model/operator_traits.h"
 
 namespace opdump::cli {
 namespace {
@@ -162,11 +163,8 @@ std::optional<WatchReason> explain_infinities(const dump::OperatorRun& run,
   return std::nullopt;
 }
 
-bool multiplies_matrices(const std::string& type) {
-  static constexpr std::array<std::string_view, 8> kTypes{"addmm", "mm",     "bmm",         "baddbmm",
-                                                          "addmv", "matmul", "convolution", "linear"};
-  return std::ranges::find(kTypes, type) != kTypes.end() ||
-         type.find("scaled_dot_product") != std::string::npos;
+bool adds_up_products(const std::string& type) {
+  return model::has_trait(type, model::Trait::multiplies) || model::has_trait(type, model::Trait::convolves);
 }
 
 WatchReason explain_overflow(const dump::OperatorRun& run, const std::string& type,
@@ -185,7 +183,7 @@ WatchReason explain_overflow(const dump::OperatorRun& run, const std::string& ty
   if (largest->largest() > *limit)
     reason.why = format_g(largest->largest()) + " in " + largest->slot + " exceeds " + name_of(made.dtype) +
                  "'s largest number, " + format_g(*limit);
-  else if (multiplies_matrices(type))
+  else if (adds_up_products(type))
     reason.why = "a sum of products exceeds " + name_of(made.dtype) + "'s largest number, " +
                  format_g(*limit) + ": " + largest->slot + " goes up to " + format_g(largest->largest());
   else

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text/json.h"
+#include "compare/names.h"
 #include "compare/wiring/content.h"
 
 namespace opdump::compare {
@@ -67,19 +68,20 @@ class Products {
     if (!products.arguments_.is_object()) return std::nullopt;
     for (const dump::Slot& slot : run.slots)
       if (model::is_floating(slot.dtype) && slot.dtype != DType::float32) return std::nullopt;
-    const bool is_convolution = run.type == "convolution";
-    const bool has_term = run.type == "addmm" || run.type == "baddbmm";
-    const auto names = is_convolution          ? std::array{"input", "weight", "bias"}
-                       : run.type == "addmm"   ? std::array{"mat1", "mat2", "self"}
-                       : run.type == "baddbmm" ? std::array{"batch1", "batch2", "self"}
-                                               : std::array{"self", "mat2", ""};
+    const auto has = [&](std::string_view name) { return products.arguments_.contains(name); };
+    if (has("grad_output")) return std::nullopt;  // of a backward pass
+    const bool is_convolution = has("weight");
+    const auto names = is_convolution  ? std::array{"input", "weight", "bias"}
+                       : has("mat1")   ? std::array{"mat1", "mat2", "self"}
+                       : has("batch1") ? std::array{"batch1", "batch2", "self"}
+                                       : std::array{"self", "mat2", ""};
+    const bool has_term = names[2] == std::string_view("self");
     auto a = products.operand(run, names[0]), b = products.operand(run, names[1]);
     auto result = read_numbers(run, model::Side::output, 0, kMaxElements);
     if (!a || !b || !result || result->values.empty()) return std::nullopt;
     if (auto term = products.operand(run, names[2]))
       products.term_ = std::move(*term);
-    else if (has_term || (is_convolution && products.arguments_.contains("bias") &&
-                          !products.arguments_["bias"].is_null()))
+    else if (has_term || (is_convolution && has("bias") && !products.arguments_["bias"].is_null()))
       return std::nullopt;
     products.a_ = std::move(*a);
     products.b_ = std::move(*b);
@@ -256,9 +258,11 @@ std::optional<MatrixUnits> find_units_of(const dump::Runs& runs, const std::vect
 std::optional<MatrixUnits> find_matrix_units(const dump::Runs& runs) {
   std::vector<std::uint32_t> products, convolutions;
   for (std::uint32_t run = 0; run < runs.size(); ++run) {
-    const std::string_view type = runs.without_slots(run).type;
-    if (multiplies_matrices(type)) products.push_back(run);
-    if (type == "convolution") convolutions.push_back(run);
+    const dump::OperatorRun op = runs.without_slots(run);
+    const std::string_view type = op.type;
+    if (model::has_trait(type, model::Trait::multiplies)) products.push_back(run);
+    if (model::has_trait(type, model::Trait::convolves) && phase_of(op) != model::Phase::backward)
+      convolutions.push_back(run);
   }
   auto for_matrices = find_units_of(runs, products, kFew);
   const auto for_convolutions = find_units_of(runs, convolutions, for_matrices ? 1 : kFew);
