@@ -3,7 +3,7 @@
 #
 #   [format]              complains about layout
 #   fix                   rewrites it
-#   tidy                  clang-tidy over src/ (an hour on two cores; needs a configured build/release)
+#   tidy                  clang-tidy over src/ (an hour on two cores)
 #   tidy changed [BASE]   over what differs from BASE: by default where this branch left main, on main the last commit. Ends after
 #                         TIDY_SECONDS (100) with what it has found, the files with most changes first; JOBS run at once.
 set -euo pipefail
@@ -14,12 +14,17 @@ format() {
     xargs -0 "${CLANG_FORMAT:-clang-format}" "$@"
 }
 
+# clang-tidy needs the command of each file as clang takes it: without joined sources and gcc's precompiled headers.
+configure_tidy() {
+  cmake --preset tidy >/dev/null
+}
+
 # One process for each file that standard input names: a finding in one does not hide those of the next. $1: a file to which those
 # that are done are added; those with findings to one beside it.
 tidy() {
   # shellcheck disable=SC2016 - the inner shell expands it
   xargs -d '\n' -r -n 1 -P "${JOBS:-$(nproc)}" sh -c '
-    "${CLANG_TIDY:-clang-tidy}" -p build/release --quiet --extra-arg=-Wno-unused-command-line-argument "$2" 2>/dev/null
+    "${CLANG_TIDY:-clang-tidy}" -p build/tidy --quiet "$2" 2>/dev/null
     status=$?
     echo "$2" >>"$1"
     [ $status -eq 0 ] || echo "$2" >>"$1.bad"
@@ -30,7 +35,7 @@ tidy() {
 changed_sources() {
   git diff --numstat --no-renames --diff-filter=d "$1" -- 'src/*.cc' 'src/*.h' | sort -rn | cut -f 3 | sed 's/\.h$/.cc/' |
     awk '!seen[$0]++' | while read -r source; do
-      case $source in *_test.cc) ;; *) [ -e "$source" ] && echo "$source" ;; esac
+      case $source in *_test.cc) ;; *) [ ! -e "$source" ] || echo "$source" ;; esac
     done
 }
 
@@ -46,6 +51,7 @@ tidy_changed() {
   }
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
+  configure_tidy
   changed_sources "$base" >"$work/sources"
   touch "$work/done"
   export -f tidy
@@ -65,6 +71,7 @@ case "${1:-format}" in
     else
       work=$(mktemp -d)
       trap 'rm -rf "$work"' EXIT
+      configure_tidy
       find src -name '*.cc' ! -name '*_test.cc' | tidy "$work/done"
     fi
     ;;
