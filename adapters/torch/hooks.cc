@@ -8,7 +8,6 @@
 #include <ATen/record_function.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
-#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <pthread.h>
 #include <torch/library.h>
@@ -113,12 +112,17 @@ void run_below(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::
   o->run(op, below, stack, is_seen);
 }
 
+// Whether no kernel of the tensors' device runs. Autograd takes such operators apart before they come here,
+// but not in inference mode, nor for the tensors that it made.
+bool is_taken_apart(const c10::OperatorHandle& op, c10::DispatchKeySet below) {
+  const c10::DispatchKey device = below.remove(c10::DispatchKey::BackendSelect).highestPriorityTypeId();
+  return !op.hasKernelForDispatchKey(device);
+}
+
 // The boxed fallback: every operator of a thread whose set includes the key.
 void on_operator(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const c10::DispatchKeySet below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
-  // Else autograd takes these apart before they come here.
-  if (c10::InferenceMode::is_enabled() && operator_kind(op).composite)
-    return op.redispatchBoxed(below, stack);
+  if (operator_kind(op).composite && is_taken_apart(op, below)) return op.redispatchBoxed(below, stack);
   // What a kernel calls on the way is not an operator of the program.
   const c10::impl::ExcludeDispatchKeyGuard guard(kKey);
   if (child_pending.load(std::memory_order_relaxed) && child_pending.exchange(false)) {

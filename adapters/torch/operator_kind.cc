@@ -78,8 +78,9 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
   const std::size_t colons = name.find("::");
   const std::string space = colons == std::string::npos ? "" : name.substr(0, colons);
   std::string type = colons == std::string::npos ? name : name.substr(colons + 2);
-  kind.skipped =
-      space == "profiler" || space == "prim" || space == "opdump_dumper" || space == "opdump_torch";
+  // detach_ changes no number, and is seen in inference mode only: elsewhere autograd's kernel calls nothing.
+  kind.skipped = space == "profiler" || space == "prim" || space == "opdump_dumper" ||
+                 space == "opdump_torch" || name == "aten::detach_";
   kind.composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
                    !op.hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
                    !op.hasKernelForDispatchKey(c10::DispatchKey::CUDA);

@@ -16,7 +16,7 @@ struct OperatorKind {
   const char* function = nullptr;  // with its overload: "aten::add.Tensor"; interned
   bool skipped = false;            // not an operator on data (profiler marks)
   bool view = false;               // moves no data
-  bool composite = false;          // calls other operators, and has no kernel of its own
+  bool composite = false;          // calls other operators; most devices have no kernel for it
   bool uninitialised = false;      // its outputs are unwritten memory
   int partly = -1;                 // the output of which it writes a part only
   bool writes = false;             // some argument is written to

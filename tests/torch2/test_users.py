@@ -1,6 +1,7 @@
 """Programs as users write them, started in the ways users start them: each prints, fails and ends with opdump as it does
 without, to the last bit, and two recordings of it are equal."""
 
+import json
 import os
 import pathlib
 import re
@@ -78,6 +79,20 @@ def test_two_recordings_are_equal_and_change_nothing(name, tmp_path):
     # What ends in the middle of a step is incomplete, and no match.
     assert done.returncode == (3 if name == "broken" else 0), done.stdout + done.stderr
     assert name != "broken" or "no difference found" in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(name for name in SCRIPTS if "no_grad()" in (USERS / f"{name}.py").read_text()))
+def test_inference_mode_is_recorded_as_no_grad_is(name, tmp_path):
+    require(name)
+    text = (USERS / f"{name}.py").read_text()
+    for dump, mode in ("golden", "no_grad()"), ("actual", "inference_mode()"):
+        (tmp_path / "program.py").write_text(text.replace("no_grad()", mode))
+        done = run([OPDUMP, "run", "-o", dump, "--steps", "all", "--", PYTHON, "program.py"], tmp_path)
+        assert done.returncode == 0, done.stderr
+    compared = run([OPDUMP, "compare", "golden", "actual", "--json"], tmp_path)
+    summary = json.loads(compared.stdout.splitlines()[-1])
+    assert compared.returncode == 0 and not summary["notes"], summary
+    assert summary["golden_operators"] == summary["paired_operators"] == summary["actual_operators"]
 
 
 def test_cells_of_a_notebook(tmp_path):
