@@ -58,7 +58,8 @@ struct Sum {
   }
 };
 
-// An operator with its operands. Its implicit members move a JSON object, which clang-tidy cannot see through.
+// An operator with its operands. Its implicit members move a JSON object, which clang-tidy cannot see
+// through.
 class Products {  // NOLINT(bugprone-exception-escape)
  public:
   static std::optional<Products> read(const dump::OperatorRun& run) {

@@ -22,8 +22,7 @@ bool was_there(const dump::CallWiring& wiring, std::uint32_t input) {
   if (known == nullptr || !known->changed_by.empty()) return false;
   if (!known->maker) return known->is_outside;
   const std::string& name = known->maker->name;
-  return known->maker->steps_before > 0 ||
-         !(name.starts_with(model::kGradients) || name.starts_with("Default/optimizer-"));
+  return known->maker->steps_before > 0 || !(name.starts_with(model::kGradients) || is_of_optimizer(name));
 }
 
 // How many of these inputs of two operators are not alike by their shapes and by the norms of their first
@@ -59,7 +58,8 @@ void FramePairing::join_updates() {
   std::uint64_t unlike_by_number = 0, unlike_by_source = 0;
   for (const ParameterUpdate& update : golden) {
     auto sources = update.sources;
-    for (UpdateSource& source : sources) source.maker = golden_.partners[source.maker];
+    for (UpdateSource& source : sources)
+      if (source.name.empty()) source.maker = golden_.partners[source.maker];
     std::ranges::sort(sources);
     const auto found = by_sources.find(sources);
     if (found == by_sources.end()) continue;
@@ -96,11 +96,15 @@ void FramePairing::join_updates() {
         for (std::size_t i = 0; i < std::min(g.size(), a.size()); ++i) join(g[i], a[i], PairedBy::alignment);
     }
   };
-  for (const auto& [of_golden, of_actual] : same) join_types(of_golden->operators, of_actual->operators);
+  for (const auto& [of_golden, of_actual] : same) {
+    join_types(of_golden->operators, of_actual->operators);
+    join_types(of_golden->counters, of_actual->counters);
+  }
   const auto outside = [](const FrameRuns& part, const std::vector<ParameterUpdate>& updates) {
     std::vector<bool> is_inside(part.size());
     for (const ParameterUpdate& update : updates)
-      for (const std::uint32_t i : update.operators) is_inside[i] = true;
+      for (const auto* const list : {&update.operators, &update.counters})
+        for (const std::uint32_t i : *list) is_inside[i] = true;
     std::vector<std::uint32_t> rest;
     for (std::uint32_t i = 0; i < part.size(); ++i)
       if (!is_inside[i] && phase_of(part.run_of(i)) == model::Phase::optimizer) rest.push_back(i);

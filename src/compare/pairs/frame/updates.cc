@@ -1,8 +1,11 @@
 #include "compare/pairs/frame/updates.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "compare/names.h"
 
@@ -47,9 +50,15 @@ class UpdateSearch {
       update.operators.push_back(i);
     }
     for (const auto& [source, reader] : readers_) updates[unions_.find(reader)].sources.push_back(source);
-    std::vector<ParameterUpdate> found;
+    std::vector<ParameterUpdate> found, alone;
     for (const std::uint32_t set : order)
-      if (!updates[set].sources.empty()) found.push_back(std::move(updates[set]));
+      (updates[set].sources.empty() ? alone : found).push_back(std::move(updates[set]));
+    std::vector<std::pair<ParameterUpdate*, const ParameterUpdate*>> joined;
+    for (const ParameterUpdate& update : alone)
+      if (ParameterUpdate* const around = find_around(update, found)) joined.emplace_back(around, &update);
+    for (const auto& [around, update] : joined)
+      around->counters.insert(around->counters.end(), update->operators.begin(), update->operators.end());
+    for (ParameterUpdate& update : found) std::ranges::sort(update.counters);
     return found;
   }
 
@@ -65,13 +74,33 @@ class UpdateSearch {
 
   void connect(std::uint32_t i, const dump::CallWiring::Maker& maker) {
     const auto place = places_.find(maker.number);
-    if (place == places_.end() || place->second == kSeveral) return;
-    if (phases_[place->second] != model::Phase::optimizer) {
-      const auto [known, is_new] = readers_.try_emplace({place->second, maker.output, maker.steps_before}, i);
-      if (!is_new) unions_.join(i, known->second);
+    if (place == places_.end()) {
+      if (maker.steps_before == 0 && !is_of_optimizer(maker.name))
+        read({OperatorPair::kNone, maker.output, maker.name, 0}, i);
+    } else if (place->second == kSeveral) {
+      return;
+    } else if (phases_[place->second] != model::Phase::optimizer) {
+      read({place->second, maker.output, {}, maker.steps_before}, i);
     } else if (maker.steps_before == 0) {
       unions_.join(i, place->second);
     }
+  }
+
+  void read(const UpdateSource& source, std::uint32_t reader) {
+    const auto [known, is_new] = readers_.try_emplace(source, reader);
+    if (!is_new) unions_.join(reader, known->second);
+  }
+
+  // The only update that is under way when an operator of `alone`, which counts steps, runs; null if there is
+  // none.
+  static ParameterUpdate* find_around(const ParameterUpdate& alone, std::vector<ParameterUpdate>& updates) {
+    std::set<ParameterUpdate*> around;
+    for (ParameterUpdate& update : updates)
+      if (std::ranges::any_of(alone.operators, [&](std::uint32_t i) {
+            return update.operators.front() < i && i < update.operators.back();
+          }))
+        around.insert(&update);
+    return around.size() == 1 ? *around.begin() : nullptr;
   }
 
   const FrameRuns& part_;
