@@ -23,6 +23,7 @@ ctest --preset fuzz --parallel "$(nproc)" -R fuzz || status=1
 /usr/bin/python3 bench/verdict_stability.py --runs 5 || status=1
 /usr/bin/python3 -B bench/transparency.py || status=1
 /usr/bin/python3 bench/memory.py --mib 2048 --dir build --build build/release || status=1
+OPDUMP_CASES=all ./test.sh --all || status=1
 export OPDUMP_BIN=$PWD/build/release/bin/opdump
 OPDUMP_TORCH2=$(tools/fetch_torch.sh)
 export OPDUMP_TORCH2
