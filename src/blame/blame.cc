@@ -243,6 +243,7 @@ class Trial {
     if (judgement.fault == Fault::none && answer_.findings.empty() && computes_otherwise(suspects_[i]))
       findings_.add(i, Cause::unknown, Confidence::suspect, output_name(suspects_[i]),
                     why_otherwise(suspects_[i]));
+    if (judgement.fault == Fault::none) explained_.insert(i);
     if (judgement.fault == Fault::none || judgement.fault == Fault::common) return;
     const Cause cause = judgement.fault == Fault::actual   ? Cause::own_error
                         : judgement.fault == Fault::golden ? Cause::golden_at_fault
@@ -331,6 +332,23 @@ class Trial {
         findings_.add(*place, Cause::sequence, Confidence::suspect, {}, first->cause);
   }
 
+  // Why the operator that the comparison names is not the culprit, if that is known.
+  void note_other_answer(const compare::Comparison& comparison) {
+    if (!comparison.first_bad) return;
+    const auto place = suspects_.find(comparison.first_bad->run());
+    if (!place) return;
+    const auto executes = [&](const Finding& finding) {
+      return std::ranges::find(finding.executions, *place) != finding.executions.end();
+    };
+    if (std::ranges::any_of(answer_.findings, executes)) return;
+    const bool comes_later =
+        !answer_.findings.empty() && answer_.findings.front().executions.front() < *place;
+    if (const bool is_explained = explained_.contains(*place); is_explained || comes_later)
+      answer_.notes.push_back("compare names " + one_line(operator_name(comparison.first_bad->run())) +
+                              (is_explained ? ": run again with what it read, it gives what is recorded"
+                                            : ", which runs after the culprit"));
+  }
+
   Result<> conclude(compare::Comparison& comparison) {
     precision_.settle(answer_);
     blame_accused(comparison);
@@ -355,6 +373,7 @@ class Trial {
         answer_.notes.push_back("in " + one_line(name) + ", " + one_line(difference) +
                                 ": that changes nothing beyond rounding");
     answer_.incomplete = comparison.incomplete;
+    note_other_answer(comparison);
     for (const compare::Note& note : comparison.notes) answer_.notes.push_back(note.text);
     if (!answer_.findings.empty()) {
       answer_.outcome = BlameOutcome::differs;
@@ -380,6 +399,7 @@ class Trial {
   FindingLog findings_;  // of answer_
   InputSearch inputs_;
   std::uint64_t replayed_singles_ = 0;
+  std::set<std::uint32_t> explained_;             // that rounding explains, run again
   std::map<std::string, std::uint64_t> reasons_;  // not to replay
   std::map<std::string, std::string> harmless_;   // arguments that differ, and the first operator's name
   std::set<std::tuple<std::string, std::string, std::string>> causes_;  // by module, type and difference

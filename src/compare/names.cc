@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-namespace opdump::compare {
+#include "dump/loader_worker.h"
 
+namespace opdump::compare {
 namespace {
 
 void append_row(std::string& text, std::int64_t first, std::int64_t last) {
@@ -47,18 +48,7 @@ std::string slot_name(const SlotComparison& slot) {
   return slot_name(slot.golden != nullptr ? *slot.golden : *slot.actual);
 }
 
-bool runs_ahead(const dump::OperatorRun& run) {
-  std::string_view name = operator_name(run);
-  const auto skip = [&](std::string_view text) {
-    if (!name.starts_with(text)) return false;
-    name.remove_prefix(text.size());
-    return true;
-  };
-  if (!skip("Default/worker") && !skip("Default_worker")) return false;
-  const std::size_t end = name.find_first_not_of("0123456789_");
-  return end != std::string_view::npos && end > 0 && name[0] != '_' &&
-         (name[end] == '/' || name[end - 1] == '_');
-}
+bool runs_ahead(const dump::OperatorRun& run) { return !dump::loader_worker(operator_name(run)).empty(); }
 
 std::string one_line(std::string name) {
   for (std::size_t at = 0; (at = name.find('\n', at)) != std::string::npos; at += 2)

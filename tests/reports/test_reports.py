@@ -155,6 +155,19 @@ def test_parameters_in_another_order_are_no_difference(optimizer, order, tmp_pat
     assert blamed.returncode == 0, blamed.stdout
 
 
+def test_which_worker_is_named_does_not_depend_on_their_speed(tmp_path):
+    for name, arguments in ("golden", ["0"]), ("same", ["1"]), ("early", ["1", "bug"]), ("late", ["0", "bug"]):
+        subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, PROGRAMS / "worker_fault.py", *arguments],
+                       cwd=tmp_path, check=True, capture_output=True)
+    assert subprocess.run([OPDUMP, "compare", "golden", "same"], cwd=tmp_path, capture_output=True).returncode == 0
+    for name in "early", "late":
+        compared = subprocess.run([OPDUMP, "compare", "golden", name, "--json"], cwd=tmp_path, capture_output=True, text=True)
+        blamed = subprocess.run([OPDUMP, "blame", "golden", name, "--json", "--python", sys.executable], cwd=tmp_path,
+                                capture_output=True, text=True)
+        assert json.loads(compared.stdout.splitlines()[-1])["first_bad"]["operator"] == "Default/worker0/std-op0"
+        assert json.loads(blamed.stdout)["findings"][0]["operator"] == "Default/worker0/std-op0"
+
+
 def test_inference_mode_is_recorded_as_no_grad_is(tmp_path):
     for name, arguments in ("golden", ["no"]), ("same", ["inf"]), ("faulty", ["inf", "bug"]):
         subprocess.run([OPDUMP, "run", "-o", name, "--", sys.executable, PROGRAMS / "inference_mode.py", *arguments], cwd=tmp_path,

@@ -9,6 +9,7 @@
 
 #include "base/text/packing.h"
 #include "dump/file_name.h"
+#include "dump/loader_worker.h"
 
 namespace opdump::dump {
 namespace {
@@ -373,6 +374,24 @@ std::vector<std::uint64_t> Runs::find_times(const std::vector<std::uint32_t>& st
   return times;
 }
 
+// The workers of a data loader run at once, and which of them is first is chance: in the places of `order`
+// that their executions of a step have, those of the first worker come first.
+void Runs::order_workers(std::vector<std::uint32_t>& order, const std::vector<std::uint32_t>& step_of) const {
+  std::vector<std::string_view> workers(operators_.size() + 1);
+  for (std::size_t op = 0; op < operators_.size(); ++op)
+    workers[op + 1] = loader_worker(names_[operators_[op].name]);
+  if (std::ranges::all_of(workers, &std::string_view::empty)) return;
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < order.size(); ++place)
+    if (!workers[executions_[order[place]].op].empty()) places.push_back(place);
+  std::vector<std::uint32_t> executions;
+  for (const std::size_t place : places) executions.push_back(order[place]);
+  std::ranges::stable_sort(executions, {}, [&](std::uint32_t i) {
+    return std::pair(step_of[executions_[i].section], workers[executions_[i].op]);
+  });
+  for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = executions[i];
+}
+
 void Runs::sort() {
   const std::vector<std::uint32_t> step_of = number_steps();
   const std::vector<std::uint64_t> times = find_times(step_of);
@@ -384,6 +403,7 @@ void Runs::sort() {
                       sections_[execution.section].where.graph_id, i);
   };
   std::ranges::sort(order, {}, key);
+  order_workers(order, step_of);
   std::vector<Execution> sorted;
   sorted.reserve(size());
   for (const std::uint32_t i : order) sorted.push_back(executions_[i]);

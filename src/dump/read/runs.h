@@ -219,6 +219,7 @@ class Runs {
   std::vector<std::uint32_t> undumped_of(const Execution& execution) const;
   std::vector<std::uint32_t> number_steps() const;
   std::vector<std::uint64_t> find_times(const std::vector<std::uint32_t>& step_of) const;
+  void order_workers(std::vector<std::uint32_t>& order, const std::vector<std::uint32_t>& step_of) const;
 
   std::vector<Execution> executions_;
   std::deque<std::uint32_t> slot_numbers_;  // of all executions, in store_

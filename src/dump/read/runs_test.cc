@@ -126,6 +126,28 @@ TEST(Runs, AreInOrderOfStepsAndTime) {
   EXPECT_THAT(names, ElementsAre("d", "a", "b", "c", "e"));
 }
 
+TEST(Runs, WorkersOfALoaderAreInTheirOrder) {
+  Runs runs;
+  const std::uint32_t first = runs.add_section({0, 0, 0}), next = runs.add_section({0, 0, 1});
+  const auto add = [&](std::uint32_t section, const std::string& name, std::uint64_t time) {
+    add_run(runs, section, make_run(name, time));
+    runs.set_operator(runs.size() - 1,
+                      runs.add_operator(model::Operator{.type = {}, .name = name, .source_file = {}}));
+  };
+  add(first, "Default/randn", 1);
+  add(first, "Default/worker1/std", 2);
+  add(first, "Default/worker1/sub", 3);
+  add(first, "Default/mm", 4);
+  add(first, "Default/worker0/std", 5);
+  add(next, "Default/worker1/std", 6);
+  add(next, "Default/worker0/std", 7);
+  runs.sort();
+  std::vector<std::string> names;
+  for (const OperatorRun& run : runs) names.push_back(run.name);
+  EXPECT_THAT(names, ElementsAre("Default/randn", "Default/worker0/std", "Default/worker1/std", "Default/mm",
+                                 "Default/worker1/sub", "Default/worker0/std", "Default/worker1/std"));
+}
+
 // A loop of MindSpore: graph 7 is its body, graph 3 its condition; weights are written when the step is over.
 TEST(Runs, GraphsOfAStepAreInTheOrderInWhichTheyRan) {
   Runs runs;
