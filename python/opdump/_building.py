@@ -54,6 +54,15 @@ def remember_python() -> None:
             file.write(line)
 
 
+def note(path: pathlib.Path, text: str) -> None:
+    """Writes it, for processes to come. A cache that cannot be written costs some seconds each time."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}")
+        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+        temporary.replace(path)
+
+
 def digest(sources: pathlib.Path, flags: list[str]) -> str:
     content = hashlib.sha256(" ".join(flags).encode())
     for path in sorted(sources.rglob("*")):

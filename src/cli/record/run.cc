@@ -52,6 +52,13 @@ ProgramSettings settings_of(const RunArguments& arguments, const std::string& co
           .best_effort = arguments.best_effort};
 }
 
+// Of a recording that did not begin: the folder, if nothing but the configuration is in it.
+void remove_folder(const RunConfig& config) {
+  std::error_code ignored;
+  if (!config.text.empty()) fs::remove(config.path, ignored);
+  fs::remove(config.plan.root, ignored);
+}
+
 void print_report(const RunReport& report, bool has_config) {
   if (report.path().empty()) return;  // nothing is known
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
@@ -130,8 +137,7 @@ Result<int> run_run(std::span<const char* const> args) {
 
   OPDUMP_TRY(const ProgramRun run, run_program(arguments.command));
   if (run.error != 0) {
-    if (!config.text.empty()) fs::remove(config.path, ignored);
-    if (!has_folder) fs::remove(config.plan.root, ignored);  // nothing is in it
+    if (!has_folder) remove_folder(config);
     return report_failure(arguments.command[0], run.error);
   }
   terminal::print_log(report.messages());
@@ -142,6 +148,7 @@ Result<int> run_run(std::span<const char* const> args) {
   if (report.count('m') > 0)
     if (auto finished = MindsporeRun::finish(config.plan); !finished)
       terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
+  if (!has_folder && report.count('!') > 0 && report.count('+') == 0) remove_folder(config);
   report.remove();
   OPDUMP_TRY(const int converted, golden.finish());
   return run.status == 0 ? converted : pass_on(run.status);
