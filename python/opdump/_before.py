@@ -25,7 +25,9 @@ def why_not(command: list[str]) -> str | None:
     """Why the torch of this process, which was started by this command, cannot be recorded. None if it can be, or if the program
     imports none as far as its sources say. What was found out once is kept: to find out takes an import of torch, and the recorder
     is tried out or built at that time."""
-    folder = _folder(command)
+    kind, script = script_of(command)
+    # What Python puts first into sys.path.
+    folder = os.path.dirname(os.path.realpath(script)) if kind == "" and script else os.getcwd()
     torch = find_torch(folder)
     if torch is None or not sys.executable:
         return None
@@ -36,7 +38,7 @@ def why_not(command: list[str]) -> str | None:
         return None
     from opdump import _sources
 
-    if not _sources.import_package("torch", command, folder):
+    if not _sources.import_package("torch", kind, script, folder):
         return None
     answer = _ask(folder, note)
     if answer is None:
@@ -68,12 +70,6 @@ def script_of(words: list[str]) -> tuple[str, str]:
                     return letter, value
                 break
     return "", ""
-
-
-def _folder(words: list[str]) -> str:
-    """What Python puts first into sys.path."""
-    kind, script = script_of(words)
-    return os.path.dirname(os.path.realpath(script)) if kind == "" and script else os.getcwd()
 
 
 def _key(torch: str) -> str:

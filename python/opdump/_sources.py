@@ -11,15 +11,12 @@ import re
 import sys
 from collections.abc import Iterator
 
-from opdump._before import script_of
-
 _MOST_FILES = 2000  # of a program; what lies further is seen when it is imported
 
 
-def import_package(package: str, command: list[str], folder: str) -> bool:
-    """Whether the program of a Python's command imports the package: itself, in files of its own, or through a package that requires
-    it. A program on standard input, and an import whose name is computed, is not seen."""
-    kind, script = script_of(command)
+def import_package(package: str, kind: str, script: str, folder: str) -> bool:
+    """Whether a program, as _before.script_of() describes it, imports the package: itself, in files of its own, or through a package
+    that requires it. A program on standard input, and an import whose name is computed, is not seen."""
     search = _Search(package, [folder, *sys.path])
     if kind == "m":
         return search.finds_name(script.partition(".")[0])

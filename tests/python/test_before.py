@@ -58,15 +58,15 @@ def place(tmp_path, monkeypatch):
     ("import torch (", False),
 ])
 def test_what_a_program_imports(place, text, expected):
-    assert _sources.import_package("torch", ["python3", "-c", text], str(place)) == expected
+    assert _sources.import_package("torch", "c", text, str(place)) == expected
     (place / "train.py").write_text(text)
-    assert _sources.import_package("torch", ["python3", str(place / "train.py")], str(place)) == expected
+    assert _sources.import_package("torch", "", str(place / "train.py"), str(place)) == expected
 
 
 @pytest.mark.parametrize("module, expected", [("torch.distributed.run", True), ("model.train", True), ("lightning.cli", True), ("arrays", False),
                                               ("json.tool", False), ("", False)])
 def test_what_a_module_imports(place, module, expected):
-    assert _sources.import_package("torch", ["python3", "-m", module], str(place)) == expected
+    assert _sources.import_package("torch", "m", module, str(place)) == expected
 
 
 def run(words, directory, **environment):
