@@ -1,6 +1,7 @@
 """Before a program begins, opdump knows whether it imports torch, as far as its sources say, and whether that torch can be recorded."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -139,3 +140,15 @@ def test_what_was_found_out_is_kept(tmp_path):
     note.write_text(recorder + ".gone")
     assert run(words, tmp_path).returncode == 0
     assert note.read_text() == recorder
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_killed_leaves_no_temporary_files(tmp_path, number):
+    (tmp_path / "temporary").mkdir()
+    program = subprocess.Popen([os.environ["OPDUMP_BIN"], "run", "-o", "dump", "--", sys.executable, "-c",
+                                "import time; print('here', flush=True); time.sleep(60)"], cwd=tmp_path, stdout=subprocess.PIPE,
+                               env={**os.environ, "TMPDIR": str(tmp_path / "temporary")})
+    assert program.stdout.readline() == b"here\n"
+    program.send_signal(number)
+    assert program.wait(timeout=60) == -number
+    assert not list((tmp_path / "temporary").iterdir())
