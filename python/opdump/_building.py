@@ -156,7 +156,7 @@ def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
                 for process in running:
                     process.kill()
                     process.wait()
-                if "No space left on device" in log.read_text(encoding="utf-8", errors="replace"):
+                if "No space left on device" in log.read_text(encoding="utf-8", errors="replace") or shutil.disk_usage(log.parent).free < 4096:
                     raise CannotBuild(f"the disk is full: make room in {log.parent} and {tempfile.gettempdir()}, or set OPDUMP_CACHE "
                                       "and TMPDIR to directories on another disk")
                 raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "
