@@ -54,6 +54,15 @@ def remember_python() -> None:
             file.write(line)
 
 
+def note(path: pathlib.Path, text: str) -> None:
+    """Writes it, for processes to come. A cache that cannot be written costs some seconds each time."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}")
+        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+        temporary.replace(path)
+
+
 def digest(sources: pathlib.Path, flags: list[str]) -> str:
     content = hashlib.sha256(" ".join(flags).encode())
     for path in sorted(sources.rglob("*")):
@@ -147,7 +156,7 @@ def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
                 for process in running:
                     process.kill()
                     process.wait()
-                if "No space left on device" in log.read_text(encoding="utf-8", errors="replace"):
+                if "No space left on device" in log.read_text(encoding="utf-8", errors="replace") or shutil.disk_usage(log.parent).free < 4096:
                     raise CannotBuild(f"the disk is full: make room in {log.parent} and {tempfile.gettempdir()}, or set OPDUMP_CACHE "
                                       "and TMPDIR to directories on another disk")
                 raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "

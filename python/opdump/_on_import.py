@@ -54,8 +54,8 @@ def _start_tensorflow() -> None:
 
 
 def _attachment_of(name: str) -> Any:
-    """What records, of a module. Without a recorder, a program that `opdump run` has started ends before it begins, unless it is to
-    run in any case."""
+    """What records, of a module. Without a recorder, a program that `opdump run` has started ends, unless it is to run in any
+    case. Most have ended before they began: see _end_unless_recorded."""
     import importlib
 
     from opdump import _building
@@ -65,17 +65,43 @@ def _attachment_of(name: str) -> Any:
     except _building.CannotBuild as error:
         if "OPDUMP_RUN_REPORT" not in os.environ or os.environ.get("OPDUMP_BEST_EFFORT"):
             raise
-        report_to_run("!")
-        _stderr.print_line(f"nothing can be recorded, and the program was not run: {error} (--best-effort runs it without opdump; "
-                           "opdump doctor says what is missing)")
+        _say_refusal(str(error), "the program was ended where it imports torch or TensorFlow")
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        import signal
+        _end_interrupted()
 
-        report_to_run("!")
-        _stderr.print_line("interrupted before the program began")
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # it ends as one that is interrupted, without the story of an import
-        os.kill(os.getpid(), signal.SIGINT)
+
+def _say_refusal(reason: str, what: str) -> None:
+    report_to_run("!")
+    _stderr.print_line(f"nothing can be recorded, and {what}: {reason} (--best-effort runs it without opdump; opdump doctor says what "
+                       "is missing)")
+
+
+def _end_interrupted() -> None:
+    import signal
+
+    report_to_run("!")
+    _stderr.print_line("interrupted before the program began")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it ends as one that is interrupted, without the story of an import
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _end_unless_recorded() -> None:
+    """Ends a program that `opdump run` has started, before it begins, if nothing can record it."""
+    if "OPDUMP_RUN_REPORT" not in os.environ or os.environ.get("OPDUMP_BEST_EFFORT") or os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch":
+        return
+    from opdump import _before
+
+    try:
+        reason = _before.why_not(_before.command())
+    except OSError:  # the program's folder is gone, say; its import of torch asks again
+        return
+    except KeyboardInterrupt:
+        _end_interrupted()
+        return
+    if reason is not None:
+        _say_refusal(reason, "the program was not run")
+        os._exit(2)  # no program has begun that could have something to finish
 
 
 def _is_compile_worker() -> bool:
@@ -109,6 +135,7 @@ def start_with_framework() -> None:
     # Children that record belong to one run, even if this process never records.
     os.environ.setdefault("OPDUMP_RUN_ID", os.urandom(8).hex())
     if attached() is None:
+        _end_unless_recorded()
         call_after("torch", _start)
         call_after("tensorflow", _start_tensorflow)
 

@@ -85,8 +85,9 @@ def test_one_that_does_not_work(environment, tmp_path):
     library.write_bytes(content)
     variables = without_compiler(tmp_path, broken)
     program = next(broken.rglob("opdump/bin/opdump"))
-    done = run(program, "run", "-o", "dump", "--", broken / "bin/python", "-c", PROGRAM, check=False, cwd=tmp_path, env=variables)
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    begun = "print('begun', flush=True)\n"
+    done = run(program, "run", "-o", "dump", "--", broken / "bin/python", "-c", begun + PROGRAM, check=False, cwd=tmp_path, env=variables)
+    assert (done.returncode, done.stdout) == (2, "") and not (tmp_path / "dump").exists(), done.stderr
     assert "nothing can be recorded, and the program was not run: no-such-compiler: No such file or directory" in done.stderr
     tried, = (tmp_path / "cache/tried").iterdir()
     assert tried.read_text() != ""

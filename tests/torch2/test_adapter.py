@@ -51,8 +51,9 @@ def refusal(opdump, directory, sentence, **environment):
     assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
     line, = own_lines(done.stderr)
     assert re.fullmatch(f"opdump: nothing is recorded: {sentence}", line), done.stderr
-    refused = run([opdump, "run", "-o", "dump", "--force", "--", *WORDS], directory, **environment)
+    refused = run([opdump, "run", "-o", "dump", "--", *WORDS], directory, **environment)
     assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
+    assert not (directory / "dump").exists()
     line, = own_lines(refused.stderr)
     assert re.fullmatch(rf"opdump: nothing can be recorded, and the program was not run: {sentence} \(--best-effort runs it without opdump; "
                         r"opdump doctor says what is missing\)", line), refused.stderr
@@ -126,7 +127,7 @@ def test_a_torch_that_is_too_old(opdump, tmp_path):
     done = run([opdump, "run", "-o", "dump", "--best-effort", "--", *program], tmp_path)
     assert (done.returncode, done.stdout) == (7, "1.12.1\n"), done.stderr
     assert own_lines(done.stderr) == ["opdump: nothing is recorded: torch 1.12.1 is too old: opdump supports 1.13 and newer"]
-    refused = run([opdump, "run", "-o", "dump", "--force", "--", *program], tmp_path)
+    refused = run([opdump, "run", "-o", "dump", "--", *program], tmp_path)
     assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
 
 

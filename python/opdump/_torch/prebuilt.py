@@ -3,7 +3,6 @@ child process tries a library with the torch at hand before it is used, once."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
 import subprocess
@@ -67,11 +66,7 @@ def _why_not(recorder: Recorder, identity: str) -> str:
     except OSError:
         pass
     answer = _try_out()
-    with contextlib.suppress(OSError):  # a cache that cannot be written costs some seconds each time
-        known.parent.mkdir(parents=True, exist_ok=True)
-        temporary = known.with_suffix(f".{os.getpid()}")
-        temporary.write_text(answer, encoding="utf-8")
-        temporary.replace(known)
+    _building.note(known, answer)
     return answer
 
 

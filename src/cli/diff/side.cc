@@ -67,7 +67,7 @@ Error explain(const DiffSide& side, const SideRun& recording) {
                                   : !theirs.empty() ? theirs
                                                     : side.command.text)};
   }
-  constexpr std::string_view kRefused = "the program was not run";
+  constexpr std::string_view kRefused = "nothing can be recorded";
   if (recording.status != 0 && ours.find(kRefused) == std::string::npos)
     return {Code::io, describe_end(side, recording) + " before anything was recorded; its output is in " +
                           recording.log.string()};

@@ -52,6 +52,13 @@ ProgramSettings settings_of(const RunArguments& arguments, const std::string& co
           .best_effort = arguments.best_effort};
 }
 
+// Of a recording that did not begin: the folder, if nothing but the configuration is in it.
+void remove_folder(const RunConfig& config) {
+  std::error_code ignored;
+  if (!config.text.empty()) fs::remove(config.path, ignored);
+  fs::remove(config.plan.root, ignored);
+}
+
 void print_report(const RunReport& report, bool has_config) {
   if (report.path().empty()) return;  // nothing is known
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
@@ -65,6 +72,37 @@ void print_report(const RunReport& report, bool has_config) {
     terminal::print_error(
         "the recording was cut short: the files written so far are valid, the rest is missing (see "
         "opdump_status.json)");
+}
+
+// Runs the program. When this returns, nothing is left of what was made for this run alone, so that a signal
+// may end us. `status` is the program's as of waitpid(); 0 if it could not be started.
+Result<int> record(RunArguments& arguments, int& status) {
+  OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
+  // With --compat the program may have its own configuration.
+  OPDUMP_TRY(RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
+  RunReport report;
+  OPDUMP_CHECK_OK(set_environment(settings_of(arguments, config.path), report));
+  std::error_code ignored;
+  const bool has_folder = fs::exists(config.plan.root, ignored);
+  OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
+  OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
+
+  OPDUMP_TRY(const ProgramRun run, run_program(arguments.command));
+  if (run.error != 0) {
+    if (!has_folder) remove_folder(config);
+    return report_failure(arguments.command[0], run.error);
+  }
+  terminal::print_log(report.messages());
+  if (config.plan.is_empty && !config.path.empty())
+    terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
+  else
+    print_report(report, !config.path.empty());
+  if (report.count('m') > 0)
+    if (auto finished = MindsporeRun::finish(config.plan); !finished)
+      terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
+  if (!has_folder && report.count('!') > 0 && report.count('+') == 0) remove_folder(config);
+  status = run.status;
+  return golden.finish();
 }
 
 constexpr const char* kFirstSteps =
@@ -118,33 +156,9 @@ Result<int> run_run(std::span<const char* const> args) {
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
   OPDUMP_CHECK_OK(check_compat(arguments));
-  OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
-  // With --compat the program may have its own configuration.
-  OPDUMP_TRY(RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
-  RunReport report;
-  OPDUMP_CHECK_OK(set_environment(settings_of(arguments, config.path), report));
-  std::error_code ignored;
-  const bool has_folder = fs::exists(config.plan.root, ignored);
-  OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
-  OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
-
-  OPDUMP_TRY(const ProgramRun run, run_program(arguments.command));
-  if (run.error != 0) {
-    if (!config.text.empty()) fs::remove(config.path, ignored);
-    if (!has_folder) fs::remove(config.plan.root, ignored);  // nothing is in it
-    return report_failure(arguments.command[0], run.error);
-  }
-  terminal::print_log(report.messages());
-  if (config.plan.is_empty && !config.path.empty())
-    terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
-  else
-    print_report(report, !config.path.empty());
-  if (report.count('m') > 0)
-    if (auto finished = MindsporeRun::finish(config.plan); !finished)
-      terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
-  report.remove();
-  OPDUMP_TRY(const int converted, golden.finish());
-  return run.status == 0 ? converted : pass_on(run.status);
+  int status = 0;
+  OPDUMP_TRY(const int code, record(arguments, status));
+  return status == 0 ? code : pass_on(status);
 }
 
 }  // namespace opdump::cli

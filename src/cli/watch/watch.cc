@@ -150,7 +150,7 @@ Result<int> run_watch(std::span<const char* const> args) {
   if (run.error != 0) return remove_folder(), report_failure(arguments.command[0], run.error);
   terminal::print_log(report.messages());
   OPDUMP_TRY(const WatchAnswer answer, judge(folder, report, run.status));
-  const bool keeps = answer.has_fired() || arguments.keep;
+  const bool keeps = answer.has_fired() || (arguments.keep && report.count('+') > 0);
   if (!keeps) remove_folder();
   print_answer(arguments, answer, keeps ? folder.string() : "", run.status);
   report.remove();
