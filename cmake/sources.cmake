@@ -373,7 +373,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/measure/tensor_layout.cc
   compare/names.cc
   compare/pairs/across/data_flow.cc
+  compare/pairs/across/match_flow.cc
   compare/pairs/across/matching.cc
+  compare/pairs/across/module_paths.cc
   compare/pairs/across/pair_across.cc
   compare/pairs/frame/alignment.cc
   compare/pairs/frame/frame.cc
@@ -404,6 +406,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/sharded/shard_rules.cc
   compare/rules/accuse/dropouts.cc
   compare/rules/accuse/first_difference.cc
+  compare/rules/accuse/folded_operator.cc
   compare/rules/accuse/input_origin.cc
   compare/rules/accuse/missing_gradient.cc
   compare/rules/accuse/one_sided.cc

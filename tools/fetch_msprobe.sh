@@ -3,27 +3,14 @@
 # interpreter. Usage: tools/fetch_msprobe.sh [--where] [VERSION [PYTHON]]; default: the version in msprobe_version.txt, for the
 # python3 of PATH. --where installs nothing. It uses the torch of tools/fetch_torch.sh, which it installs if it is missing.
 set -euo pipefail
-install=yes
-if [ "${1:-}" = --where ]; then
-  install=no
-  shift
-fi
-here=$(dirname "$0")
-version=${1:-$(cat "$here/msprobe_version.txt")}
-python=${2:-$(command -v python3)}
-tag=$("$python" -c 'import sys; print(sys.implementation.cache_tag)')
-target=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/msprobe/$version-$tag
+. "$(dirname "$0")/environment.sh"
+read_arguments msprobe "$@"
 packages=("mindstudio-probe==$version" polygraphy==0.53.6)
-if [ $install = yes ] && [ "$(cat "$target/complete" 2>/dev/null)" != "${packages[*]}" ]; then
-  torch=$("$here/fetch_torch.sh" "$(cat "$here/torch_version.txt")" "$python")
-  echo "fetch_msprobe.sh: installing msprobe $version for $python into $target" >&2
-  mkdir -p "$(dirname "$target")"
-  [ -e "$target/bin/python" ] || "$python" -m venv --without-pip "$target"
-  "$torch" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$("$target/bin/python" -c \
-    'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
-  pip=("$python")
-  "$python" -m pip --version >/dev/null 2>&1 || pip=(/usr/bin/python3)
-  "${pip[@]}" -m pip --quiet --python "$target/bin/python" install "${packages[@]}" >&2
-  echo "${packages[*]}" >"$target/complete"
+if is_missing "${packages[@]}"; then
+  torch=$("$tools/fetch_torch.sh" "$(cat "$tools/torch_version.txt")" "$python")
+  begin "msprobe $version"
+  add_environment "$torch"
+  add_packages "${packages[@]}"
+  finish "${packages[@]}"
 fi
 echo "$target/bin/python"

@@ -1,4 +1,4 @@
-// How the partner of an operator was found: a word for reports.
+// How the partner of an operator was found: a word for reports, and how sure it is.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,8 @@ enum class PairedBy : std::uint8_t {
 inline constexpr std::string_view kPairedByNames[] = {"none",      "name", "alignment", "graph",  "shapes",
                                                       "fusion",    "file", "map",       "values", "weights",
                                                       "data flow", "path", "order"};
+
+// Pairs of less confidence are uncertain.
+inline constexpr float kCertainPair = 0.75F;
 
 }  // namespace opdump::compare

@@ -88,14 +88,7 @@ def test_equal_networks(made, name):
         assert comparable > 5 and paired >= 0.9 * comparable
 
 
-# The operator behind it is named: PyTorch's is of another kind than MindSpore's, a number that MindSpore computes when it compiles,
-# or one of several that are its optimizer.
-NEIGHBOURS = {("unet", "pool"), ("bag", "sum"), ("convbn", "rate"), ("attention", "mask")}
-
-
-@pytest.mark.parametrize("name, fault", [
-    pytest.param(name, fault, marks=[pytest.mark.xfail(reason="the operator behind it is named", strict=True)][: (name, fault) in NEIGHBOURS])
-    for name in NAMES for fault in FAULTS[name]])
+@pytest.mark.parametrize("name, fault", [(name, fault) for name in NAMES for fault in FAULTS[name]])
 def test_faults_are_named(made, name, fault):
     done, _ = compare(made(name, fault), made(name, None), 1)
     operator, words = FAULTS[name][fault]

@@ -29,7 +29,7 @@ std::span<const Rule* const> rules() {
       &kOtherWay, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.
       &kFirstDifference, &kSingleBeforeGrowth, &kMissingGradient, &kOtherDropoutRule, &kOtherSize,
-      &kInputOrigin, &kWrongRegion, &kOtherView, &kRelation, &kSmallError};
+      &kInputOrigin, &kFoldedOperator, &kWrongRegion, &kOtherView, &kRelation, &kSmallError};
   return kRules;
 }
 

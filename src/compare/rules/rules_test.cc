@@ -394,6 +394,16 @@ void fill_weak_pair(Program& golden, Program& actual) {
   actual.logged("Default/Log-op0", {b}, {a});
 }
 
+// One framework computes the mask when it compiles the graph.
+void fill_folded(Program& golden, Program& actual) {
+  const std::vector<float> a{1, 2, 3, 4, 5, 6, 7, 9}, b{2, 7, 1, 8, 2, 8, 1, 9}, mask{0, 1, 0, 1, 1, 0, 1, 0},
+      c{0, -2, 0, -2, -2, 0, -2, 0}, d{2, 5, 1, 6, 0, 8, -1, 9}, e{0, -9, 0, -9, -9, 0, -9, 0},
+      f{2, -2, 1, -1, -7, 8, -8, 9};
+  golden.logged("Default/exp-op0", {a}, {b}).logged("Default/mul-op0", {mask, {-2}}, {c}).status("torch 2.6");
+  golden.logged("Default/add-op0", {b, c}, {d});
+  actual.logged("Default/Exp-op0", {a}, {b}).logged("Default/Add-op0", {b, e}, {f}).status("mindspore 2.3");
+}
+
 void fill_region(Program& golden, Program& actual) {
   golden.logged("Default/exp-op0", {{1, 2}}, {{3, 7}}).logged("Default/tan-op0", {{3, 7}}, {{1, 4}});
   actual.logged("Default/compiled_0-op0", {{1, 2}}, {{3, 9}}).logged("Default/tan-op0", {{3, 9}}, {{1, 5}});
@@ -487,6 +497,10 @@ constexpr Example kExamples[] = {
     {"other-size", fill_size, "first Default_pad-op0", "first Default_arange-op0"},
     {"input-origin", fill_changed, "input.0 was changed in memory after a had made it",
      "first b inherited\n"},
+    {"folded-operator", fill_folded,
+     "first Default_mul-op0 missing: only in golden, where Default/add-op0 reads it: a constant in actual; "
+     "input.1 is -2",
+     "first Default_add-op0 inherited"},
     {"other-view", fill_view, "view Default/select-op0 has other arguments: index is 0", "view \n"},
     {"relation", fill_difference, "actual is 2 × golden in all elements", "slot output.0 \n"},
     {"optional-output", fill_optional, "row Dropout-d match", "row Dropout-d not_comparable"},
@@ -562,6 +576,24 @@ TEST_P(RuleTest, DecidesItsExample) {
   EXPECT_THAT(without, Not(HasSubstr(said)));
   EXPECT_NE(is_named_with, std::ranges::count(kNameless, example.rule) > 0);
   EXPECT_FALSE(is_named(example.rule));
+}
+
+// What changes a weight before the network runs is no operator of it.
+TEST_F(CompareTest, WhatAProgramComputesBeforeItsNetworkIsAWeight) {
+  const std::vector<float> a{1, 2, 3, 4, 5, 6, 7, 9}, b{2, 7, 1, 8, 2, 8, 1, 9}, w{3, 1, 4, 1, 5, 9, 2, 7},
+      golden_w{6, 2, 8, 2, 10, 18, 4, 14}, c{8, 9, 9, 10, 12, 26, 5, 23}, d{5, 8, 5, 9, 7, 17, 3, 16};
+  Program(*golden_)
+      .logged("Default/mul_-op0", {w, {2}}, {golden_w})
+      .logged("Default/exp-op0", {a}, {b})
+      .logged("Default/add-op0", {b, golden_w}, {c})
+      .status("torch 2.6");
+  Program(*actual_)
+      .logged("Default/Exp-op0", {a}, {b})
+      .logged("Default/Add-op0", {b, w}, {d})
+      .status("mindspore 2.3");
+  const Comparison& compared = compare();
+  ASSERT_TRUE(compared.first_bad);
+  EXPECT_EQ(compared.first_bad->run().name, "Default_add-op0");
 }
 
 TEST(RulesTest, EveryRuleHasAnExample) {

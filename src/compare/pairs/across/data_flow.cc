@@ -1,6 +1,10 @@
 #include "compare/pairs/across/data_flow.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -47,7 +51,22 @@ std::size_t count_summands(const FlowNode& node) {
   return static_cast<std::size_t>(std::ranges::count(node.inputs, count, &FlowOperand::count));
 }
 
+// Counts the terms of a sum or product but for numbers: one of the program is an input in ONNX, and none in
+// PyTorch.
+std::optional<std::ptrdiff_t> count_terms(const FlowNode& node) {
+  constexpr std::string_view kKinds[] = {"add", "sub", "mul", "div"};
+  if (std::ranges::find(kKinds, node.kind.name) == std::end(kKinds) || node.inputs.empty())
+    return std::nullopt;
+  return std::ranges::count_if(node.inputs, [](const FlowOperand& input) { return input.count > 1; });
+}
+
 }  // namespace
+
+bool are_alike(const FlowNode& a, const FlowNode& b) {
+  const auto terms = count_terms(a), others = count_terms(b);
+  return a.kind.name == b.kind.name && a.outputs[0].count == b.outputs[0].count &&
+         a.is_of_optimizer == b.is_of_optimizer && (!terms || !others || terms == others);
+}
 
 DataFlow::DataFlow(const dump::Runs& runs, std::uint32_t first, std::uint32_t last, unsigned threads)
     : nodes_(last - first) {

@@ -44,6 +44,9 @@ struct FlowNode {
   }
 };
 
+// Whether two operators are of one kind, and have as many terms and elements.
+bool are_alike(const FlowNode& a, const FlowNode& b);
+
 class DataFlow {
  public:
   // Describes the executions [first, last) of `runs`. Reads all their tensors with `threads` threads.

@@ -11,11 +11,12 @@
 #include <string_view>
 
 #include "compare/comparison.h"
+#include "compare/pairs/across/module_paths.h"
 
 namespace opdump::compare {
 namespace {
 
-constexpr double kNear = 1e-4, kSameWeights = 1e-6, kQuantisedWeights = 1e-3;
+constexpr double kSameWeights = 1e-6, kQuantisedWeights = 1e-3;
 constexpr std::size_t kMostCells = 1 << 20;  // of an alignment
 
 // Operands by their number of elements and their norm.
@@ -55,80 +56,6 @@ class PrintIndex {
   std::map<std::uint64_t, std::multimap<double, std::pair<std::uint32_t, const FlowOperand*>>> by_count_;
 };
 
-// Counts the terms of a sum or product but for numbers: one of the program is an input in ONNX, and none in
-// PyTorch.
-std::optional<std::ptrdiff_t> count_terms(const FlowNode& node) {
-  constexpr std::string_view kKinds[] = {"add", "sub", "mul", "div"};
-  if (std::ranges::find(kKinds, node.kind.name) == std::end(kKinds) || node.inputs.empty())
-    return std::nullopt;
-  return std::ranges::count_if(node.inputs, [](const FlowOperand& input) { return input.count > 1; });
-}
-
-bool are_alike(const FlowNode& a, const FlowNode& b) {
-  const auto terms = count_terms(a), others = count_terms(b);
-  return a.kind.name == b.kind.name && a.outputs[0].count == b.outputs[0].count &&
-         a.is_of_optimizer == b.is_of_optimizer && (!terms || !others || terms == others);
-}
-
-// Says whether golden reads weights of the size of actual's largest ones, too.
-bool have_equal_weights(const FlowNode& golden, const FlowNode& actual) {
-  std::uint64_t largest = 0;
-  for (const FlowOperand& input : actual.inputs)
-    if (input.producer == FlowNode::kNone) largest = std::max(largest, input.count);
-  return std::ranges::any_of(golden.inputs, [&](const FlowOperand& input) { return input.count == largest; });
-}
-
-// "pool" of "pool_1", the second call of a module in an export.
-std::string without_call(const std::string& path) {
-  const std::size_t end = path.find_last_not_of("0123456789");
-  const bool has_number = end != std::string::npos && end + 1 < path.size() && path[end] == '_' && end > 0;
-  return has_number ? path.substr(0, end) : path;
-}
-
-std::string without_first(const std::string& path) {
-  const std::size_t dot = path.find('.');
-  return dot == std::string::npos ? std::string() : path.substr(dot + 1);
-}
-
-std::set<std::string> paths_of(const DataFlow& flow) {
-  std::set<std::string> paths;
-  for (const FlowNode& node : flow.nodes())
-    if (node.can_pair() && !node.path.empty()) paths.insert(node.path);
-  return paths;
-}
-
-std::size_t count_common(const std::set<std::string>& a, const std::set<std::string>& b) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(a, [&](const std::string& path) { return b.contains(path); }));
-}
-
-// A program often has its network in a module of its own, "network.layer1"; an export begins with "layer1".
-void drop_common_scope(DataFlow& flow, const DataFlow& other) {
-  const std::set<std::string> mine = paths_of(flow), others = paths_of(other);
-  std::set<std::string> shorter;
-  for (const std::string& path : mine) shorter.insert(without_first(path));
-  if (count_common(shorter, others) <= count_common(mine, others)) return;
-  for (FlowNode& node : flow.nodes()) {
-    node.path = without_first(node.path);
-    node.last_path = without_first(node.last_path);
-  }
-}
-
-// An export may name a convolution with a folded normalisation after either of the two.
-void choose_paths(DataFlow& flow, const DataFlow& other) {
-  const std::set<std::string> others = paths_of(other);
-  for (FlowNode& node : flow.nodes())
-    if (!others.contains(node.path) && others.contains(node.last_path)) node.path = node.last_path;
-}
-
-// What an export calls the second call of a module is that module.
-void drop_call_numbers(DataFlow& flow, const DataFlow& other) {
-  const std::set<std::string> others = paths_of(other);
-  for (FlowNode& node : flow.nodes())
-    if (!others.contains(node.path) && others.contains(without_call(node.path)))
-      node.path = without_call(node.path);
-}
-
 // Many dumps do not know what the optimizer runs.
 void drop_optimizers(DataFlow& flow, DataFlow& other) {
   const auto has_one = [](const DataFlow& one) {
@@ -161,12 +88,7 @@ CrossMatch::CrossMatch(DataFlow& golden, DataFlow& actual)
     if (flow->count_kind("recurrent") > other.count_kind("recurrent")) flow->join_directions();
     if (other.count_kind("batchnorm") == 0) flow->fold_norms();
   }
-  drop_common_scope(golden_, actual_);
-  drop_common_scope(actual_, golden_);
-  choose_paths(golden_, actual_);
-  choose_paths(actual_, golden_);
-  drop_call_numbers(golden_, actual_);
-  drop_call_numbers(actual_, golden_);
+  align_paths(golden_, actual_);
 }
 
 void CrossMatch::declare(std::uint32_t golden, std::uint32_t actual) {
@@ -182,8 +104,13 @@ void CrossMatch::match() {
   match_onnx_names();
   match_weights();
   match_data_flow();
+  match_between();
   match_paths();
   match_data_flow();
+  sees_constants_ = true;
+  match_data_flow();
+  match_between();
+  match_updates();
   match_modules();
   match_order();
   match_data_flow();
@@ -253,51 +180,6 @@ void CrossMatch::match_weights() {
   join_best(std::move(candidates), PairedBy::weights);
 }
 
-// Returns the nodes that compute the inputs, as nodes of golden; empty if one of them has no partner. What a
-// program computes before its network runs are weights.
-std::vector<std::uint32_t> CrossMatch::producers_of(const DataFlow& flow, std::uint32_t node,
-                                                    bool is_golden) const {
-  std::vector<std::uint32_t> producers;
-  for (const FlowOperand& input : flow[node].inputs) {
-    std::uint32_t producer = input.producer;
-    while (producer != FlowNode::kNone && flow[producer].whole != FlowNode::kNone)
-      producer = flow[producer].whole;
-    if (producer == FlowNode::kNone || producer == node) continue;
-    if (producer < (is_golden ? first_golden_ : first_actual_)) continue;
-    if (!is_golden) producer = actual_partner_[producer];
-    if (producer == FlowNode::kNone) return {};
-    producers.push_back(producer);
-  }
-  std::ranges::sort(producers);
-  producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
-  return producers;
-}
-
-void CrossMatch::match_data_flow() {
-  for (bool has_new = true; has_new;) {
-    has_new = false;
-    std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> readers;  // of golden
-    for (std::uint32_t g = 0; g < golden_.size(); ++g)
-      if (is_open_golden(g)) readers[producers_of(golden_, g, true)].push_back(g);
-    for (std::uint32_t a = 0; a < actual_.size(); ++a) {
-      if (!is_open_actual(a)) continue;
-      const std::vector<std::uint32_t> producers = producers_of(actual_, a, false);
-      const auto found = producers.empty() ? readers.end() : readers.find(producers);
-      if (found == readers.end()) continue;
-      std::vector<std::uint32_t> fitting;
-      for (const std::uint32_t g : found->second)
-        if (is_open_golden(g) && are_alike(golden_[g], actual_[a])) fitting.push_back(g);
-      if (fitting.size() > 1)
-        std::erase_if(fitting, [&](std::uint32_t g) { return !have_equal_weights(golden_[g], actual_[a]); });
-      if (fitting.size() > 1)
-        std::erase_if(fitting, [&](std::uint32_t g) { return golden_[g].path != actual_[a].path; });
-      if (fitting.size() != 1) continue;
-      join(fitting[0], a, PairedBy::data_flow, 0.9);
-      has_new = true;
-    }
-  }
-}
-
 void CrossMatch::join_sequences(const std::vector<std::uint32_t>& golden,
                                 const std::vector<std::uint32_t>& actual, PairedBy method,
                                 double confidence) {
@@ -343,18 +225,15 @@ void CrossMatch::match_paths() {
 
 // An operator that stands for a module is the last one of that module on the other side.
 void CrossMatch::match_modules() {
-  const auto is_within = [](const std::string& path, const std::string& module) {
-    return path == module || (path.starts_with(module) && path[module.size()] == '.');
-  };
   const auto last_of = [&](const DataFlow& flow, const std::string& module) {
     std::uint32_t last = FlowNode::kNone;
     for (std::uint32_t i = 0; i < flow.size(); ++i)
-      if (flow[i].can_pair() && is_within(flow[i].path, module)) last = i;
+      if (flow[i].can_pair() && is_in(flow[i].path, module)) last = i;
     return last;
   };
   const auto is_alone = [&](const DataFlow& flow, const std::string& module) {
     return std::ranges::count_if(flow.nodes(), [&](const FlowNode& node) {
-             return node.can_pair() && is_within(node.path, module);
+             return node.can_pair() && is_in(node.path, module);
            }) == 1;
   };
   for (const bool is_golden : {true, false}) {

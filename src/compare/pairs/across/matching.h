@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "compare/pairs/pairing.h"
 
 namespace opdump::compare {
+
+inline constexpr double kNear = 1e-4;  // how far prints of equal results are apart
 
 struct NodePair {
   std::uint32_t golden = 0, actual = 0;
@@ -51,11 +54,18 @@ class CrossMatch {
   void match_onnx_names();
   void match_weights();
   void match_data_flow();
+  void match_between();
+  void match_updates();
   void match_paths();
   void match_modules();
   void part_equal_units();
   void match_order();
   std::vector<std::uint32_t> producers_of(const DataFlow& flow, std::uint32_t node, bool is_golden) const;
+  std::set<std::uint32_t> sources_of_update(std::uint32_t node, bool is_golden) const;
+  std::vector<std::uint32_t> last_updates(bool is_golden) const;
+  bool read_the_same(std::uint32_t golden, std::uint32_t actual) const;
+  // Pairs what an input of `reader`, a pair that differs, is made by.
+  bool join_makers(const NodePair& reader);
   // Pairs nodes of equal kind and size in order, as many as possible.
   void join_sequences(const std::vector<std::uint32_t>& golden, const std::vector<std::uint32_t>& actual,
                       PairedBy method, double confidence);
@@ -65,6 +75,9 @@ class CrossMatch {
   std::uint32_t first_golden_ = FlowNode::kNone, first_actual_ = FlowNode::kNone;  // that are paired
   std::vector<NodePair> pairs_;
   bool is_quantised_ = false;  // one of the two
+  // What reads no result of an operator, and has no partner, may be a constant in the other run: frameworks
+  // compute such operators when they compile a graph.
+  bool sees_constants_ = false;
 };
 
 }  // namespace opdump::compare

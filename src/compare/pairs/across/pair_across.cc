@@ -201,8 +201,10 @@ class FramePairs {
   void append_pair(const NodePair& pair, Pairing& pairing, Account& account) const {
     const FlowNode &golden = golden_[pair.golden], &actual = actual_[pair.actual];
     const bool is_folded = golden.has_other_weights != actual.has_other_weights;
-    // An operator that stands for several is paired with the last of these, which reads something else.
-    const bool is_other_kind = golden.kind.name != actual.kind.name;
+    // An operator that stands for several is paired with the last of these, which reads something else; one
+    // that has the place of another one reads the same.
+    const bool has_its_place = pair.method == PairedBy::data_flow && !golden.is_of_optimizer;
+    const bool is_other_kind = golden.kind.name != actual.kind.name && !has_its_place;
     pairing.pairs.push_back({.golden = golden.run,
                              .actual = actual.run,
                              .fusion = is_other_kind ? Fusion::fused

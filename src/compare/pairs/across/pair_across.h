@@ -16,9 +16,6 @@
 
 namespace opdump::compare {
 
-// Pairs of less confidence are uncertain.
-inline constexpr float kCertainPair = 0.75F;
-
 // Whether statuses say that the two were recorded from different frameworks.
 bool are_of_different_frameworks(const dump::DumpSet& golden, const dump::DumpSet& actual);
 

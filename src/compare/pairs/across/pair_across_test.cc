@@ -30,7 +30,7 @@ class Recording {
   }
 
   Recording& op(const std::string& name, const std::string& type, const std::vector<Values>& inputs,
-                const Values& output) {
+                const Values& output, model::Phase phase = model::Phase::forward) {
     OperatorRun run;
     run.name = name;
     run.type = type;
@@ -41,6 +41,7 @@ class Recording {
     model::Operator op;
     op.name = name;
     op.type = type;
+    op.phase = phase;
     runs_.set_operator(runs_.size() - 1, runs_.add_operator(op));
     return *this;
   }
@@ -144,6 +145,77 @@ TEST_F(CrossFramework, WhatReadsPairedOperators) {
       .op("node_3", "Relu", {values(13)}, values(14));
   EXPECT_THAT(pair(), ElementsAre("Default/mm-op0=node_1 weights", "Default/tanh-op0=node_2 data flow",
                                   "Default/relu-op0=node_3 data flow"));
+}
+
+// Another pooling: what reads it differs.
+TEST_F(CrossFramework, AnotherKindInThePlaceOfOne) {
+  golden_.op("exp", "exp", {values(1)}, values(2))
+      .op("avg_pool2d", "avg_pool2d", {values(2)}, values(3))
+      .op("mm", "mm", {values(3), values(90, 64)}, values(4));
+  actual_.op("Exp", "Exp", {values(1)}, values(2))
+      .op("MaxPool", "MaxPool", {values(2)}, values(13))
+      .op("MatMul", "MatMul", {values(13), values(90, 64)}, values(14));
+  EXPECT_THAT(pair(), ElementsAre("exp=Exp values", "avg_pool2d=MaxPool data flow", "mm=MatMul weights"));
+}
+
+// Two ways to one result.
+TEST_F(CrossFramework, OtherKindsBeforeAResultThatIsEqualAreNoPair) {
+  golden_.op("exp", "exp", {values(1)}, values(2))
+      .op("neg", "neg", {values(2)}, values(3))
+      .op("mm", "mm", {values(3), values(90, 64)}, values(4));
+  actual_.op("Exp", "Exp", {values(1)}, values(2))
+      .op("Log", "Log", {values(2)}, values(13))
+      .op("MatMul", "MatMul", {values(13), values(90, 64)}, values(4));
+  EXPECT_THAT(pair(), ElementsAre("exp=Exp values", "mm=MatMul values"));
+}
+
+// One framework computes the product when it compiles the graph.
+TEST_F(CrossFramework, AConstantIsReadByTheSameOperator) {
+  golden_.op("exp", "exp", {values(1)}, values(2))
+      .op("mul", "mul", {values(3)}, values(4))
+      .op("add", "add", {values(2), values(4)}, values(5));
+  actual_.op("Exp", "Exp", {values(1)}, values(2)).op("Add", "Add", {values(2), values(14)}, values(15));
+  EXPECT_THAT(pair(), ElementsAre("exp=Exp values", "add=Add data flow"));
+}
+
+// The weight is dumped as it was before the update in one run, and as it is afterwards in the other one.
+TEST_F(CrossFramework, WhatUpdatesAWeightWithOneGradient) {
+  constexpr auto kOptimizer = model::Phase::optimizer;
+  golden_.op("neg", "neg", {values(1)}, values(9))
+      .op("buffer", "add_", {values(7), values(9)}, values(8), kOptimizer)
+      .op("add_", "add_", {values(90), values(8)}, values(10), kOptimizer);
+  actual_.op("Neg", "Neg", {values(1)}, values(9))
+      .op("ApplyMomentum", "ApplyMomentum", {values(11), values(7), {1}, values(9)}, values(11), kOptimizer);
+  EXPECT_THAT(pair(), ElementsAre("neg=Neg values", "add_=ApplyMomentum data flow"));
+}
+
+// Gradients of a factor and of an offset are results of one operator.
+TEST_F(CrossFramework, WhichUpdateReadsWhichResult) {
+  constexpr auto kOptimizer = model::Phase::optimizer;
+  for (Recording* run : {&golden_, &actual_})
+    run->op("neg", "neg", {values(1)}, values(9)).op("t", "transpose", {values(9)}, values(19));
+  golden_.op("a", "add_", {values(90), values(9)}, values(10), kOptimizer)
+      .op("b", "add_", {values(91), values(19)}, values(20), kOptimizer);
+  actual_.op("B", "SGD", {values(92), values(19)}, values(21), kOptimizer);
+  EXPECT_THAT(pair(), ElementsAre("neg=neg values", "b=B data flow"));
+}
+
+// "network-Loss" has the network in "net-Net", and the optimizer is beside it.
+TEST_F(CrossFramework, ScopesAroundANetworkDoNotCount) {
+  golden_.op("Default/up-Linear/addmm-op0", "addmm", {values(1)}, values(2))
+      .op("Default/act-GELU/gelu-op0", "gelu", {values(5)}, values(3))
+      .op("Default/optimizer-SGD/add-op0", "add", {values(6)}, values(4))
+      .op("Gradients/Default/up-Linear/mm-op0", "mm", {values(7)}, values(18));
+  actual_.op("Default/network-Loss/net-Net/act-GELU/GeLU-op0", "GeLU", {values(15)}, values(13))
+      .op("Default/network-Loss/net-Net/up-Dense/MatMul-op0", "MatMul", {values(11)}, values(12))
+      .op("Default/optimizer-SGD/Add-op0", "Add", {values(16)}, values(14))
+      .op("Gradients/Default/network-Loss/net-Net/up-Dense/MatMul-op0", "MatMul", {values(17)}, values(28));
+  EXPECT_THAT(pair(),
+              ElementsAre("Default/up-Linear/addmm-op0=Default/network-Loss/net-Net/up-Dense/MatMul-op0 path",
+                          "Default/act-GELU/gelu-op0=Default/network-Loss/net-Net/act-GELU/GeLU-op0 path",
+                          "Default/optimizer-SGD/add-op0=Default/optimizer-SGD/Add-op0 path",
+                          "Gradients/Default/up-Linear/mm-op0=Gradients/Default/network-Loss/net-Net/"
+                          "up-Dense/MatMul-op0 path"));
 }
 
 TEST_F(CrossFramework, ModulesOfOnePath) {

@@ -7,6 +7,6 @@
 namespace opdump::compare {
 
 extern const Rule kFirstDifference, kMissingGradient, kOtherDropoutRule, kOtherSize, kInputOrigin,
-    kWrongRegion, kOtherView, kSmallError, kRelation;
+    kFoldedOperator, kWrongRegion, kOtherView, kSmallError, kRelation;
 
 }  // namespace opdump::compare

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/wiring/content.h"
@@ -62,6 +63,55 @@ bool is_part_of(const SlotComparison& slot, const std::vector<dump::Slot>& outpu
 bool is_open_input(const SlotComparison& slot) {
   return side_of(slot) == model::Side::input && slot.golden != nullptr && slot.actual != nullptr &&
          (slot.verdict == Verdict::input_differs || slot.verdict == Verdict::not_comparable);
+}
+
+// Null unless both runs have the operator.
+const OperatorPair* find_reader(const OperatorComparison& op, const Wiring& golden,
+                                std::span<const OperatorPair> pairs) {
+  if (op.golden == nullptr || op.actual == nullptr) return nullptr;
+  const auto execution = find_execution(golden.runs(), *op.golden);
+  if (!execution) return nullptr;
+  const auto reader = std::ranges::find(pairs, *execution, &OperatorPair::golden);
+  return reader == pairs.end() || reader->actual == OperatorPair::kNone ? nullptr : &*reader;
+}
+
+// The operator of the same step that computed an input, seen through those that only move data.
+std::optional<std::size_t> computing_maker(const Wiring& wiring, std::size_t reader,
+                                           const dump::Slot& input) {
+  const dump::Runs& runs = wiring.runs();
+  auto maker = wiring.maker(reader, input);
+  while (maker && kind_of(runs.without_slots(*maker).type).role == OperatorRole::moves) {
+    const std::size_t mover = *maker;
+    maker.reset();
+    for (const dump::Slot& slot : runs.slots(mover))
+      if (slot.side == model::Side::input && !maker) maker = wiring.maker(mover, slot);
+  }
+  const bool is_of_step = maker && runs.without_slots(*maker).step == runs.without_slots(reader).step;
+  return is_of_step ? maker : std::nullopt;
+}
+
+// Whether an operator ran before all of its step that have a partner: what a program computes before its
+// network runs are weights and data.
+bool is_before_pairs(const dump::Runs& runs, std::size_t execution, bool is_golden,
+                     std::span<const OperatorPair> pairs) {
+  const auto step = runs.without_slots(execution).step;
+  return std::ranges::none_of(pairs, [&](const OperatorPair& pair) {
+    const std::size_t mine = is_golden ? pair.golden : pair.actual;
+    return pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone && mine < execution &&
+           runs.without_slots(mine).step == step;
+  });
+}
+
+// "input.1 is -1": the numbers that an operator reads.
+std::string describe_inputs(const dump::Runs& runs, std::size_t execution) {
+  std::string text;
+  for (const dump::Slot& slot : runs.slots(execution)) {
+    const auto number = slot.side == model::Side::input ? single_number(slot) : std::nullopt;
+    if (number)
+      text +=
+          (text.empty() ? "input." : ", input.") + std::to_string(slot.index) + " is " + format_g(*number);
+  }
+  return text;
 }
 
 class Origin {
@@ -167,15 +217,33 @@ class Origin {
 
 InputOrigin find_input_origin(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
                               std::span<const OperatorPair> pairs) {
-  if (op.golden == nullptr || op.actual == nullptr) return {};
-  const auto execution = find_execution(golden.runs(), *op.golden);
-  if (!execution) return {};
-  const auto reader = std::ranges::find(pairs, *execution, &OperatorPair::golden);
-  if (reader == pairs.end() || reader->actual == OperatorPair::kNone) return {};
+  const OperatorPair* const reader = find_reader(op, golden, pairs);
+  if (reader == nullptr) return {};
   const Origin origin(golden, actual, pairs);
   for (const SlotComparison& slot : op.slots) {
     if (!is_open_input(slot)) continue;
     if (InputOrigin found = origin.find(*reader, slot); found.single || !found.text.empty()) return found;
+  }
+  return {};
+}
+
+InputOrigin find_folded_operator(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
+                                 std::span<const OperatorPair> pairs) {
+  const OperatorPair* const reader = find_reader(op, golden, pairs);
+  if (reader == nullptr) return {};
+  for (const SlotComparison& slot : op.slots) {
+    if (!is_open_input(slot)) continue;
+    const auto in_golden = computing_maker(golden, reader->golden, *slot.golden);
+    const auto in_actual = computing_maker(actual, reader->actual, *slot.actual);
+    if (in_golden.has_value() == in_actual.has_value()) continue;
+    const std::size_t maker = in_golden ? *in_golden : *in_actual;
+    const auto pair =
+        std::ranges::find(pairs, maker, in_golden ? &OperatorPair::golden : &OperatorPair::actual);
+    if (pair == pairs.end() || (in_golden ? pair->actual : pair->golden) != OperatorPair::kNone) continue;
+    if (is_before_pairs(in_golden ? golden.runs() : actual.runs(), maker, in_golden.has_value(), pairs))
+      continue;
+    return {.text = describe_inputs((in_golden ? golden : actual).runs(), maker),
+            .single = static_cast<std::size_t>(pair - pairs.begin())};
   }
   return {};
 }

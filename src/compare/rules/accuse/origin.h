@@ -32,6 +32,12 @@ struct InputOrigin {
 InputOrigin find_input_origin(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
                               std::span<const OperatorPair> pairs);
 
+// Of runs in two frameworks: an operator that only one of them has, which makes what the other one computed
+// when it compiled its graph, or got from outside. Its place in `pairs`, and what it makes that of: "input.1
+// is -1".
+InputOrigin find_folded_operator(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
+                                 std::span<const OperatorPair> pairs);
+
 // The text about numbers, of runs in two frameworks, whoever made the number.
 std::string explain_numbers(const OperatorComparison& op);
 

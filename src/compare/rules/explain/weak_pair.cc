@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "compare/key_slots.h"
-#include "compare/pairs/across/pair_across.h"
+#include "compare/paired_by.h"
 #include "compare/rules/explain/explain.h"
 
 namespace opdump::compare {
