@@ -155,6 +155,18 @@ def test_parameters_in_another_order_are_no_difference(optimizer, order, tmp_pat
     assert blamed.returncode == 0, blamed.stdout
 
 
+def test_a_result_that_saturates_is_named(tmp_path):
+    said = {}
+    for name in "ok", "bug":
+        subprocess.run([OPDUMP, "run", "-o", name, "--", sys.executable, PROGRAMS / "saturated.py", name], cwd=tmp_path, check=True,
+                       capture_output=True)
+        said[name] = [json.loads(line) for line in subprocess.run([OPDUMP, "ls", name, "--nan", "--json"], cwd=tmp_path, check=True,
+                                                                   capture_output=True, text=True).stdout.splitlines()]
+    assert said["ok"] == []
+    assert [(line["record"], line["operator"], line["slot"]) for line in said["bug"]] == [
+        ("first_saturated", "Default/device_scaled-op0", "output.0")]
+
+
 def test_which_worker_is_named_does_not_depend_on_their_speed(tmp_path):
     for name, arguments in ("golden", ["0"]), ("same", ["1"]), ("early", ["1", "bug"]), ("late", ["0", "bug"]):
         subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, PROGRAMS / "worker_fault.py", *arguments],

@@ -73,6 +73,25 @@ void print_finding(const dump::DumpSet& dump, const Graphs& graphs, const NotFin
   terminal::print(text + "\n");
 }
 
+void print_saturated(const dump::DumpSet& dump, const Chosen& chosen, bool json) {
+  for (const std::uint32_t i : chosen) {
+    const dump::OperatorRun run = dump.runs()[i];
+    const dump::Slot* const slot = compare::saturated_output(run);
+    if (slot == nullptr) continue;
+    const std::string name = "output." + std::to_string(slot->index);
+    if (json) {
+      Json record = run_json(run);
+      record["record"] = "first_saturated";
+      record["slot"] = name;
+      return terminal::print_json(json_line(record));
+    }
+    return terminal::print(
+        "first saturated result: " + heading(run) + "\n  rank " + std::to_string(run.rank) + ", step " +
+        std::to_string(run.step) + ": " + name +
+        " has 65504, the largest number of float16, and its inputs do not: a larger result may be cut off\n");
+  }
+}
+
 void print_nothing(const dump::DumpSet& dump, const Looked& looked) {
   std::string text = looked.has_any() ? "no NaN" : "no NaN and no infinity";
   if (!looked.has_any() && looked.search.has_asked()) text += " but those that arguments ask for,";
@@ -99,6 +118,7 @@ Result<bool> print_first_nan(const dump::DumpSet& dump, const Chosen& chosen, bo
   if (infinity && (!search.nan() || infinity->run != search.nan()->run))
     print_finding(dump, graphs, *infinity, false, json);
   if (search.nan()) print_finding(dump, graphs, *search.nan(), true, json);
+  if (!looked.has_any()) print_saturated(dump, chosen, json);
   if (!json && !search.nan() && looked.known > 0) print_nothing(dump, looked);
   return looked.known > 0;
 }

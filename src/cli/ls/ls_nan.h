@@ -7,8 +7,9 @@
 namespace opdump::cli {
 
 // Looks at the executions in their order until one reads or writes a NaN, and prints it with the operator
-// that made it; before it the first infinity that a calculation made, if one comes earlier. Returns false if
-// no tensor had data to look at. Errors: io.
+// that made it; before it the first infinity that a calculation made, if one comes earlier. Without either,
+// the first result in float16 that may be cut off. Returns false if no tensor had data to look at. Errors:
+// io.
 Result<bool> print_first_nan(const dump::DumpSet& dump, const Chosen& chosen, bool json);
 
 }  // namespace opdump::cli

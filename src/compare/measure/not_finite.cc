@@ -1,6 +1,8 @@
 #include "compare/measure/not_finite.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
@@ -56,6 +58,23 @@ std::pair<std::int64_t, std::int64_t> count_masked_rows(const model::TensorView&
   return {masked, outer * inner};
 }
 
+// Whether the largest or smallest element is the last finite one of its type.
+bool has_largest_number(const dump::Slot& slot) {
+  Columns extremes = slot.statistics.columns();
+  if (!slot.file.empty()) {
+    const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
+    if (!tensor) return false;
+    auto computed = compute_columns(tensor->view(), slot.dtype, {{"Max Value", ""}, {"Min Value", ""}});
+    if (!computed) return false;
+    extremes = std::move(*computed);
+  }
+  const std::optional<double> largest = model::largest_number(slot.dtype);
+  return std::ranges::any_of(extremes, [&](const auto& column) {
+    const bool is_extreme = column.first == "Max Value" || column.first == "Min Value";
+    return is_extreme && largest && std::abs(std::strtod(column.second.c_str(), nullptr)) == *largest;
+  });
+}
+
 }  // namespace
 
 std::optional<NotFinite> count_not_finite(const Columns& columns) {
@@ -98,6 +117,19 @@ std::string describe_making(const NotFiniteSearch::NotFiniteTensor& finding) {
           ? std::to_string(finding.read.inf) + (finding.read.inf == 1 ? " infinity" : " infinities")
           : "infinities";
   return "its inputs have " + count + " and no NaN: it made them";
+}
+
+const dump::Slot* saturated_output(const dump::OperatorRun& run) {
+  if (run.form != nullptr && run.form->arguments.find("65504") != std::string::npos) return nullptr;
+  const dump::Slot* output = nullptr;
+  for (const dump::Slot& slot : run.slots) {
+    if (slot.dtype != model::DType::float16) continue;
+    const bool is_output = slot.side == model::Side::output;
+    if ((is_output && output != nullptr) || !has_largest_number(slot)) continue;
+    if (!is_output) return nullptr;
+    output = &slot;
+  }
+  return output;
 }
 
 std::string explain_nan(const dump::OperatorRun& run) {

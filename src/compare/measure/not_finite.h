@@ -29,6 +29,11 @@ std::string describe(const NotFinite& found);
 // What an execution read that made a NaN or infinity: "its inputs are finite: it made them".
 std::string describe_making(const NotFiniteSearch::NotFiniteTensor& finding);
 
+// The first output of an execution, in float16, that has the largest finite number although no input has it
+// and no argument asks for it: kernels that saturate give it instead of an infinity. Null if there is none.
+// Reads tensors.
+const dump::Slot* saturated_output(const dump::OperatorRun& run);
+
 // Why an execution makes NaN of what it reads, if that is plain to see: "1 of 2 rows along axis 1 of its
 // input.0 is -inf in all elements, whose softmax is 0/0". Else empty. Reads tensors.
 std::string explain_nan(const dump::OperatorRun& run);
