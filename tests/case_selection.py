@@ -1,4 +1,5 @@
-"""Which cases of a test run: OPDUMP_CASES of them, evenly spread over its parameters; all without it, or with "all"."""
+"""Which cases of a test run: OPDUMP_CASES of them, evenly spread over its parameters; all without it, or with "all". A plugin of pytest, named
+by tests/CMakeLists.txt."""
 
 import collections
 import os
