@@ -1,5 +1,5 @@
-"""Which cases of a test run: OPDUMP_CASES of them, evenly spread over its parameters; all without it, or with "all". A plugin of pytest, named
-by tests/CMakeLists.txt."""
+"""Which cases of a test run: OPDUMP_CASES of them, evenly spread over its parameters; all without it, or with "all". A plugin of
+pytest that tests/CMakeLists.txt names."""
 
 import collections
 import os
