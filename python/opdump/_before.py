@@ -34,7 +34,9 @@ def why_not(command: list[str]) -> str | None:
     key = _key(torch)
     note = os.path.join(os.environ.get("OPDUMP_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "opdump"), "tried", f"known-{key}")
-    if os.environ.get(_KNOWN) == key or _is_known(note):
+    if _is_known(note):
+        os.environ[_KNOWN] = key
+    if os.environ.get(_KNOWN) == key:
         return None
     from opdump import _sources
 

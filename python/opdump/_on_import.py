@@ -90,6 +90,8 @@ def _end_unless_recorded() -> None:
     """Ends a program that `opdump run` has started, before it begins, if nothing can record it."""
     if "OPDUMP_RUN_REPORT" not in os.environ or os.environ.get("OPDUMP_BEST_EFFORT") or os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch":
         return
+    if "OPDUMP_KNOWN_RECORDER" in os.environ:  # the process that started this one has asked
+        return
     from opdump import _before
 
     try:
