@@ -8,6 +8,7 @@
 #include <ATen/record_function.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <pthread.h>
 #include <torch/library.h>
@@ -112,9 +113,22 @@ void run_below(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::
   o->run(op, below, stack, is_seen);
 }
 
-// Whether no kernel of the tensors' device runs. Autograd takes such operators apart before they come here,
-// but not in inference mode, nor for the tensors that it made.
-bool is_taken_apart(const c10::OperatorHandle& op, c10::DispatchKeySet below) {
+// Whether autograd would have taken a composite operator apart before it came here, but for inference mode or
+// a tensor that was made there; and no kernel of the tensors' device runs it.
+bool is_taken_apart(const c10::OperatorHandle& op, c10::DispatchKeySet below,
+                    const torch::jit::Stack& stack) {
+  bool has_tensor = false, is_inference = c10::InferenceMode::is_enabled();
+  const auto look = [&](const at::Tensor& tensor) {
+    has_tensor = has_tensor || tensor.defined();
+    is_inference = is_inference || (tensor.defined() && tensor.is_inference());
+  };
+  for (const c10::IValue& value : torch::jit::last(stack, op.schema().arguments().size())) {
+    if (value.isTensor())
+      look(value.toTensor());
+    else if (value.isTensorList())
+      for (const at::Tensor& tensor : value.toTensorVector()) look(tensor);
+  }
+  if (!has_tensor || !is_inference) return false;
   const c10::DispatchKey device = below.remove(c10::DispatchKey::BackendSelect).highestPriorityTypeId();
   return !op.hasKernelForDispatchKey(device);
 }
@@ -122,7 +136,8 @@ bool is_taken_apart(const c10::OperatorHandle& op, c10::DispatchKeySet below) {
 // The boxed fallback: every operator of a thread whose set includes the key.
 void on_operator(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const c10::DispatchKeySet below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
-  if (operator_kind(op).composite && is_taken_apart(op, below)) return op.redispatchBoxed(below, stack);
+  if (operator_kind(op).composite && is_taken_apart(op, below, *stack))
+    return op.redispatchBoxed(below, stack);
   // What a kernel calls on the way is not an operator of the program.
   const c10::impl::ExcludeDispatchKeyGuard guard(kKey);
   if (child_pending.load(std::memory_order_relaxed) && child_pending.exchange(false)) {

@@ -69,7 +69,7 @@ def test_it_records_without_a_compiler(environment, tmp_path):
     for name in ("golden", "actual"):  # the second time it is known to work
         done = run("opdump", "run", "-o", name, "--", "python", "program.py", cwd=tmp_path, env=variables)
         assert done.stdout == "torch.Size([3])\n" and "opdump: dumped " in done.stderr, done.stderr
-    tried, = (tmp_path / "cache/tried").iterdir()
+    tried, = (path for path in (tmp_path / "cache/tried").iterdir() if not path.name.startswith("known-"))
     assert tried.read_text() == "" and not (tmp_path / "cache/adapters").exists()
     assert "no difference: " in run("opdump", "compare", "golden", "actual", cwd=tmp_path, env=variables).stdout
     assert "recorder    of the package, for torch " in run("opdump", "doctor", check=False, env=variables).stdout
