@@ -345,6 +345,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 list(APPEND OPDUMP_CORE_SOURCES
   compare/facts/arguments.cc
   compare/facts/compiled_regions.cc
+  compare/facts/element_lists.cc
   compare/facts/environment.cc
   compare/facts/integer_operators.cc
   compare/facts/find_matrix_units.cc
@@ -449,6 +450,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/wiring/wiring.cc
 )
 set(OPDUMP_TESTS_compare
+  compare/facts/element_lists_test.cc
   compare/facts/environment_test.cc
   compare/facts/operator_kind_test.cc
   compare/facts/systematic_test.cc

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "compare/facts/element_lists.h"
 #include "compare/paired_by.h"
 
 namespace opdump::compare {
@@ -35,6 +37,8 @@ struct OperatorPair {
   bool is_alone = false;  // has no partner, as has nothing else of its rank and step
   Fusion fusion = Fusion::none;
   PairedBy paired_by = PairedBy::none;
+  // Of the elements of its lists, where the two have them in another order; else null.
+  std::shared_ptr<const ElementOrder> order = nullptr;
   // These are set for runs of different frameworks.
   float confidence = 1;  // that the two are the same operator
   std::uint32_t golden_first = kNone,

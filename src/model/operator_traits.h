@@ -24,10 +24,12 @@ enum class Trait : std::uint8_t {
   quantises,
   dequantises,
   activation,
+  elementwise_lists,
 };
 inline constexpr std::string_view kTraitNames[] = {
-    "random",    "copies",   "casts", "overwrites", "collective", "region",      "divides",   "multiplies",
-    "convolves", "reshapes", "masks", "adds_first", "quantises",  "dequantises", "activation"};
+    "random",    "copies",      "casts",      "overwrites",       "collective", "region",
+    "divides",   "multiplies",  "convolves",  "reshapes",         "masks",      "adds_first",
+    "quantises", "dequantises", "activation", "elementwise_lists"};
 
 // Whether operators of a type ("aten::" left out) have a trait. Thread-safe.
 bool has_trait(std::string_view type, Trait trait);

@@ -136,7 +136,7 @@ def test_parameters_in_another_group_get_another_decay(answers):
     assert "input.1 is the constant 1 in golden and 0.99 in actual" in first["why"]
 
 
-@pytest.mark.parametrize("optimizer, order", [("sgd", "order"), ("adam", "order"), ("rms", "order"), ("foreach", "groups"), ("fused", "groups")])
+@pytest.mark.parametrize("optimizer, order", [("sgd", "order"), ("adam", "order"), ("rms", "order"), ("foreach", "order"), ("foreach", "groups"), ("fused", "groups")])
 def test_parameters_in_another_order_are_no_difference(optimizer, order, tmp_path):
     """Three blocks of equal shapes, clipped gradients, three steps."""
     python = sys.executable
@@ -160,6 +160,20 @@ def test_parameters_in_another_order_are_no_difference(optimizer, order, tmp_pat
         assert named["operator"] in culprits or any(f"compare names {named['operator']}" in note for note in answer["notes"]), answer["notes"]
     blamed = subprocess.run([OPDUMP, "blame", "golden", "other", "--python", python], cwd=tmp_path, capture_output=True, text=True)
     assert blamed.returncode == 0, blamed.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["ams"]])
+def test_elements_of_a_list_in_another_order_are_no_difference(options, tmp_path):
+    """The optimizer gets one list of parameters; _foreach_zero_, too."""
+    for name, arguments in ("golden", []), ("other", ["order"]), ("faulty", ["order", "bug"]):
+        subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, PROGRAMS / "one_list.py", *options, *arguments],
+                       cwd=tmp_path, check=True, capture_output=True)
+    for verb in "compare", "blame":
+        done = subprocess.run([OPDUMP, verb, "golden", "other"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+        done = subprocess.run([OPDUMP, verb, "golden", "faulty"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 1 and "Default/optimizer-Adam/_foreach_addcmul_-op0" in done.stdout.splitlines()[-1 if verb == "compare" else 0]
+        assert "value is 0.001" in done.stdout
 
 
 def test_a_result_that_saturates_is_named(tmp_path):

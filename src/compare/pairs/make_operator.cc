@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compare/facts/arguments.h"
@@ -68,9 +69,11 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   if (pair.golden != OperatorPair::kNone)
     op.golden =
         std::make_shared<const dump::OperatorRun>(join_runs(golden.runs(), pair.golden_first, pair.golden));
-  if (pair.actual != OperatorPair::kNone)
-    op.actual =
-        std::make_shared<const dump::OperatorRun>(join_runs(actual.runs(), pair.actual_first, pair.actual));
+  if (pair.actual != OperatorPair::kNone) {
+    dump::OperatorRun run = join_runs(actual.runs(), pair.actual_first, pair.actual);
+    if (pair.order != nullptr) use_order_of_golden(run, *pair.order);
+    op.actual = std::make_shared<const dump::OperatorRun>(std::move(run));
+  }
   const dump::OperatorRun& in_golden = op.golden != nullptr ? *op.golden : kNothing;
   const dump::OperatorRun& in_actual = op.actual != nullptr ? *op.actual : kNothing;
   const bool by_name = have_argument_names(in_golden) && have_argument_names(in_actual);

@@ -271,6 +271,7 @@ void FramePairing::separate_reshaped() {
     ++joined;
     const std::uint32_t a = golden_.partners[g];
     if (states_originals(golden_, g) || states_originals(actual_, a)) continue;  // it reads what others read
+    if (orders_.contains(g)) continue;  // its elements are others, by number
     if (have_other_shapes(inner_shapes(golden_, g), inner_shapes(actual_, a),
                           is_of_onnx(golden_, g) && is_of_onnx(actual_, a)))
       reshaped.push_back(g);
@@ -396,6 +397,8 @@ void FramePairing::append_pairs(std::vector<OperatorPair>& pairs) const {
     const Fusion fusion = std::max(fusion_of(golden_, g), fusion_of(actual_, a));
     pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0, fusion,
                      a != kNone && fusion == Fusion::fused ? PairedBy::fusion : golden_.methods[g]});
+    if (const auto order = orders_.find(g); order != orders_.end() && a != kNone)
+      pairs.back().order = std::make_shared<const ElementOrder>(order->second);
   }
 }
 

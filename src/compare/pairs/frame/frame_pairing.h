@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,6 +76,7 @@ class FramePairing {
   void join_equal(bool by_graph, PairedBy method, const KeyOf& key_of);
 
   FrameRuns golden_, actual_;
+  std::map<std::uint32_t, ElementOrder> orders_;  // by the place in golden, where lists have another order
   const FrameRule* rule_;
 };
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "compare/facts/element_lists.h"
 #include "compare/names.h"
 
 namespace opdump::compare {
@@ -30,24 +31,26 @@ class Unions {
 
 class UpdateSearch {
  public:
-  explicit UpdateSearch(const FrameRuns& part) : part_(part), unions_(part.size()) {
+  explicit UpdateSearch(const FrameRuns& part) : part_(part), first_nodes_(part.size(), kSeveral) {
     for (std::uint32_t i = 0; i < part.size(); ++i) {
-      phases_.push_back(phase_of(part.runs->without_slots(part.first + i)));
+      const dump::OperatorRun run = part.runs->without_slots(part.first + i);
+      phases_.push_back(phase_of(run));
+      if (phases_[i] == model::Phase::optimizer) add_nodes(i, run.type);
       if (const std::uint32_t number = part.runs->operator_number(part.first + i); number != 0)
         if (const auto [known, is_new] = places_.try_emplace(number, i); !is_new) known->second = kSeveral;
     }
+    unions_ = Unions(static_cast<std::uint32_t>(nodes_.size()));
   }
 
-  std::vector<ParameterUpdate> find() {
+  Updates find() && {
     for (std::uint32_t i = 0; i < part_.size(); ++i)
       if (phases_[i] == model::Phase::optimizer) connect(i);
     std::map<std::uint32_t, ParameterUpdate> updates;  // by what stands for the set
     std::vector<std::uint32_t> order;
-    for (std::uint32_t i = 0; i < part_.size(); ++i) {
-      if (phases_[i] != model::Phase::optimizer) continue;
-      ParameterUpdate& update = updates[unions_.find(i)];
-      if (update.operators.empty()) order.push_back(unions_.find(i));
-      update.operators.push_back(i);
+    for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+      ParameterUpdate& update = updates[unions_.find(node)];
+      if (update.parts.empty()) order.push_back(unions_.find(node));
+      update.parts.push_back(nodes_[node]);
     }
     for (const auto& [source, reader] : readers_) updates[unions_.find(reader)].sources.push_back(source);
     std::vector<ParameterUpdate> found, alone;
@@ -57,32 +60,49 @@ class UpdateSearch {
     for (const ParameterUpdate& update : alone)
       if (ParameterUpdate* const around = find_around(update, found)) joined.emplace_back(around, &update);
     for (const auto& [around, update] : joined)
-      around->counters.insert(around->counters.end(), update->operators.begin(), update->operators.end());
+      for (const UpdatePart& part : update->parts) around->counters.push_back(part.place);
     for (ParameterUpdate& update : found) std::ranges::sort(update.counters);
-    return found;
+    return {std::move(found), std::move(lists_)};
   }
 
  private:
+  void add_nodes(std::uint32_t i, const std::string& type) {
+    first_nodes_[i] = static_cast<std::uint32_t>(nodes_.size());
+    const auto lists = ElementLists::of(type, part_.runs->form_of(part_.first + i).get());
+    for (std::uint32_t element = 0; element < (lists ? lists->size() : 1); ++element)
+      nodes_.push_back({i, element});
+    if (lists) lists_.emplace(i, *lists);
+  }
+
   void connect(std::uint32_t i) {
     const auto wiring = part_.runs->wiring_of(part_.first + i);
     if (wiring == nullptr) return;
+    const auto lists = lists_.find(i);
     for (const dump::CallWiring::Input& input : wiring->inputs) {
-      if (input.maker) connect(i, *input.maker);
-      for (const dump::CallWiring::Maker& maker : input.changed_by) connect(i, maker);
+      std::uint32_t node = first_nodes_[i];
+      if (lists != lists_.end()) {
+        const auto element = lists->second.element_of_input(input.index);
+        if (!element) continue;  // which all of them read
+        node += *element;
+      }
+      if (input.maker) connect(node, *input.maker);
+      for (const dump::CallWiring::Maker& maker : input.changed_by) connect(node, maker);
     }
   }
 
-  void connect(std::uint32_t i, const dump::CallWiring::Maker& maker) {
+  void connect(std::uint32_t node, const dump::CallWiring::Maker& maker) {
     const auto place = places_.find(maker.number);
     if (place == places_.end()) {
-      if (maker.steps_before == 0 && !is_of_optimizer(maker.name))
-        read({OperatorPair::kNone, maker.output, maker.name, 0}, i);
+      if (!is_of_optimizer(maker.name))
+        read({OperatorPair::kNone, maker.output, maker.name, maker.steps_before}, node);
     } else if (place->second == kSeveral) {
       return;
     } else if (phases_[place->second] != model::Phase::optimizer) {
-      read({place->second, maker.output, {}, maker.steps_before}, i);
+      read({place->second, maker.output, {}, maker.steps_before}, node);
     } else if (maker.steps_before == 0) {
-      unions_.join(i, place->second);
+      const auto lists = lists_.find(place->second);
+      unions_.join(node, first_nodes_[place->second] +
+                             (lists == lists_.end() ? 0 : lists->second.element_of_output(maker.output)));
     }
   }
 
@@ -96,15 +116,18 @@ class UpdateSearch {
   static ParameterUpdate* find_around(const ParameterUpdate& alone, std::vector<ParameterUpdate>& updates) {
     std::set<ParameterUpdate*> around;
     for (ParameterUpdate& update : updates)
-      if (std::ranges::any_of(alone.operators, [&](std::uint32_t i) {
-            return update.operators.front() < i && i < update.operators.back();
+      if (std::ranges::any_of(alone.parts, [&](const UpdatePart& part) {
+            return update.parts.front().place < part.place && part.place < update.parts.back().place;
           }))
         around.insert(&update);
     return around.size() == 1 ? *around.begin() : nullptr;
   }
 
   const FrameRuns& part_;
-  Unions unions_;
+  std::vector<UpdatePart> nodes_;                          // of the optimizer's operators
+  std::vector<std::uint32_t> first_nodes_;                 // of each operator
+  std::unordered_map<std::uint32_t, ElementLists> lists_;  // of operators that have some
+  Unions unions_{0};                                       // of nodes
   std::vector<model::Phase> phases_;
   std::unordered_map<std::uint32_t, std::uint32_t> places_;  // in the frame, by number of the operator
   std::map<UpdateSource, std::uint32_t> readers_;            // of sources, the first each
@@ -112,8 +135,8 @@ class UpdateSearch {
 
 }  // namespace
 
-std::vector<ParameterUpdate> find_updates(const FrameRuns& part) {
-  return part.runs->have_wirings() ? UpdateSearch(part).find() : std::vector<ParameterUpdate>();
+Updates find_updates(const FrameRuns& part) {
+  return part.runs->have_wirings() ? UpdateSearch(part).find() : Updates();
 }
 
 }  // namespace opdump::compare

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "compare/facts/element_lists.h"
 #include "compare/pairs/frame/frame.h"
 
 namespace opdump::compare {
@@ -22,16 +24,29 @@ struct UpdateSource {
   auto operator<=>(const UpdateSource&) const = default;
 };
 
+// An operator, by its place in the frame, or one element of its lists.
+struct UpdatePart {
+  std::uint32_t place = 0, element = 0;
+  auto operator<=>(const UpdatePart&) const = default;
+};
+
 struct ParameterUpdate {
-  std::vector<std::uint32_t> operators;  // by their place in the frame, ascending
-  std::vector<std::uint32_t> counters;   // that run between them and read nothing of others, ascending
-  std::vector<UpdateSource> sources;     // ascending
+  std::vector<UpdatePart> parts;        // ascending
+  std::vector<std::uint32_t> counters;  // by their place in the frame: they run between them and read nothing
+                                        // of others, ascending
+  std::vector<UpdateSource> sources;    // ascending
 };
 
 // Whether an operator of this full name belongs to an optimizer, also where no execution says so.
 inline bool is_of_optimizer(std::string_view name) { return name.starts_with("Default/optimizer-"); }
 
-// In order of execution; without those that read nothing of others. Empty if nothing is recorded.
-std::vector<ParameterUpdate> find_updates(const FrameRuns& part);
+struct Updates {
+  std::vector<ParameterUpdate>
+      of_parameters;  // in order of execution; without those that read nothing of others
+  std::unordered_map<std::uint32_t, ElementLists> lists;  // of operators that have some, by their place
+};
+
+// Empty if nothing is recorded.
+Updates find_updates(const FrameRuns& part);
 
 }  // namespace opdump::compare
