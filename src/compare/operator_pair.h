@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
-#include "compare/facts/element_lists.h"
 #include "compare/paired_by.h"
 
 namespace opdump::compare {
@@ -29,6 +29,9 @@ enum class Fusion : std::uint8_t {
   quantises,  // or dequantises
   quantised,  // a dequantisation stands for it: only results are compared
 };
+
+// For each element of golden's lists the one of actual that is the same.
+using ElementOrder = std::vector<std::uint32_t>;
 
 // Executions by their index in dump::Runs.
 struct OperatorPair {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compare/operator_pair.h"
 #include "dump/read/operator_run.h"
 
 namespace opdump::compare {
@@ -26,9 +27,6 @@ class ElementLists {
   std::uint32_t size_ = 0;
   std::vector<std::uint32_t> firsts_;  // the first input of each list, ascending
 };
-
-// For each element of golden's lists the one of actual that is the same.
-using ElementOrder = std::vector<std::uint32_t>;
 
 // Gives the slots and the wiring of actual's execution the numbers that they have in golden.
 void use_order_of_golden(dump::OperatorRun& actual, const ElementOrder& order);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/facts/arguments.h"
+#include "compare/facts/element_lists.h"
 #include "compare/matrix_units.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/pair_slots.h"
