@@ -220,6 +220,7 @@ set(OPDUMP_TESTS_format
 
 list(APPEND OPDUMP_CORE_SOURCES
   dump/file_name.cc
+  dump/logged_operator.cc
   dump/operator_log.cc
   dump/pruned_log.cc
   dump/status_file.cc

@@ -23,7 +23,7 @@ std::string place_of(const Finding& finding) {
     text.append(model::kPhaseNames[static_cast<std::size_t>(run.op->phase)]).append(", ");
   text +=
       "step " + std::to_string(run.step) + (run.rank > 0 ? ", rank " + std::to_string(run.rank) : "") + ")";
-  const std::string source = run.op != nullptr ? model::format_source(*run.op) : "";
+  const std::string source = run.op != nullptr ? dump::describe_source(*run.op) : "";
   return source.empty() ? text : text + " at " + source;
 }
 

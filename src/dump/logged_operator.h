@@ -41,4 +41,8 @@ struct LoggedOperator : model::Operator {
   bool has_full_scope = true;
 };
 
+// "train.py:31"; where code of an installed package called the operator, "train.py:31 by
+// transformers/models/llama/modeling_llama.py:213". Empty if no line is known.
+std::string describe_source(const LoggedOperator& op);
+
 }  // namespace opdump::dump

@@ -265,5 +265,19 @@ TEST(StatusFile, DamageIsToldFromAbsence) {
   EXPECT_EQ(code_of(good), Code::internal);  // readable
 }
 
+TEST(OperatorLog, NamesTheLineOfAnInstalledPackageBesideTheUsers) {
+  LoggedOperator op;
+  EXPECT_EQ(describe_source(op), "");
+  op.source_file = "train.py";
+  op.source_line = 31;
+  op.stack = {{"train.py", 31, "<module>"}};
+  EXPECT_EQ(describe_source(op), "train.py:31");
+  op.stack.insert(op.stack.begin(),
+                  {"/venv/lib/python3.11/site-packages/timm/layers/mlp.py", 44, "Mlp.forward"});
+  EXPECT_EQ(describe_source(op), "train.py:31 by timm/layers/mlp.py:44");
+  op.source_file = op.stack.front().file;  // the program has no line of its own
+  EXPECT_EQ(describe_source(op), "/venv/lib/python3.11/site-packages/timm/layers/mlp.py:31");
+}
+
 }  // namespace
 }  // namespace opdump::dump

@@ -89,7 +89,7 @@ std::string first_bad_line(const Comparison& comparison) {
   line += "step " + std::to_string(run.step);
   if (comparison.has_ranks) line += ", rank " + std::to_string(run.rank);
   line += ")";
-  const std::string source = run.op != nullptr ? model::format_source(*run.op) : "";
+  const std::string source = run.op != nullptr ? dump::describe_source(*run.op) : "";
   if (!source.empty()) line += " at " + source;
   const std::string& view = comparison.view_before_first_bad;
   return line + " — " + why(op) + unpaired_before(comparison) + (view.empty() ? "" : "; before it, " + view);

@@ -188,7 +188,7 @@ std::string format_opening(const compare::Comparison& comparison, std::size_t wi
   const SlotComparison* const slot = compare::key_slot(op);
   if (slot == nullptr || !slot->metrics || slot->metrics->mismatch_count == 0 || !slot->shape) return {};
   const math::Metrics& m = *slot->metrics;
-  const std::string source = op.run().op != nullptr ? model::format_source(*op.run().op) : "";
+  const std::string source = op.run().op != nullptr ? dump::describe_source(*op.run().op) : "";
   std::string text = compare::one_line(compare::operator_name(op.run())) + "\n  " +
                      compare::slot_name(*slot) + " differs in step " + std::to_string(op.run().step) +
                      (source.empty() ? "" : ", called at " + source) + "\n";

@@ -176,6 +176,20 @@ def test_elements_of_a_list_in_another_order_are_no_difference(options, tmp_path
         assert "value is 0.001" in done.stdout
 
 
+def test_the_line_of_a_package_stands_beside_that_of_the_program(tmp_path):
+    package = tmp_path / "venv" / "site-packages" / "nets"
+    package.mkdir(parents=True)
+    (package / "mlp.py").write_text("def soften(x, by):\n    return (x / by).softmax(-1)\n")
+    (tmp_path / "use.py").write_text("import sys, torch\nfrom nets.mlp import soften\ntorch.manual_seed(0)\n"
+                                     "print(soften(torch.randn(4, 6), torch.tensor(float(sys.argv[1]))))\n")
+    for name, temperature in ("golden", "0.5"), ("actual", "0.7"):
+        subprocess.run([OPDUMP, "run", "-o", name, "--", sys.executable, "use.py", temperature], cwd=tmp_path, check=True, capture_output=True,
+                       env={**os.environ, "PYTHONPATH": str(package.parent)})
+    for verb in "compare", "blame":
+        said = subprocess.run([OPDUMP, verb, "golden", "actual"], cwd=tmp_path, capture_output=True, text=True).stdout
+        assert "at use.py:4 by nets/mlp.py:2" in said and "input.1 is 0.5 in golden and 0.7 in actual" in said
+
+
 def test_a_result_that_saturates_is_named(tmp_path):
     said = {}
     for name in "ok", "bug":

@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "blame/inputs/dummy_data.h"
 #include "compare/names.h"
+#include "compare/rules/accuse/origin.h"
 #include "compare/wiring/content.h"
 #include "compare/wiring/producer.h"
 
@@ -70,6 +71,8 @@ std::string explain_data(const dump::Runs& golden_runs, const dump::OperatorRun&
   if (const auto displaced = find_displaced(golden_runs, reader, golden, actual))
     return "what " + compare::one_line(compare::operator_name(golden_runs.without_slots(*displaced))) +
            " made lies at another place in it than in golden";
+  const std::string numbers = compare::describe_numbers(slot);
+  if (!numbers.empty()) return "no recorded operator made it: " + numbers;
   return "no recorded operator made it: a weight, a constant or data that differs" +
          (slot.metrics ? " (relative L2 " + format_g(slot.metrics->relative_l2) + ")" : std::string()) +
          describe_dummy(*slot.golden, golden, *slot.actual, actual);

@@ -84,7 +84,7 @@ std::string count_of(const model::NotFinite& found) {
 
 std::string place_of(const dump::OperatorRun& run) {
   std::string text = compare::operator_name(run);
-  if (run.op != nullptr && !run.op->source_file.empty()) text += " at " + model::format_source(*run.op);
+  if (run.op != nullptr && !run.op->source_file.empty()) text += " at " + dump::describe_source(*run.op);
   return text;
 }
 

@@ -28,16 +28,6 @@ std::optional<double> single_number(const dump::Slot& slot) {
   return math::finish(math::partial_stats(tensor->view(), {.extremes = true})).max;
 }
 
-// Of what a program or its graph has as a number.
-std::string describe_numbers(const SlotComparison& slot) {
-  const auto golden = single_number(*slot.golden), actual = single_number(*slot.actual);
-  if (!golden || !actual) return "";
-  const std::string in_golden = format_g(*golden), in_actual = format_g(*actual);
-  return in_golden == in_actual
-             ? ""
-             : slot_name(slot) + " is " + in_golden + " in golden and " + in_actual + " in actual";
-}
-
 bool has_one_value(const dump::Slot& slot) {
   const std::vector<std::uint64_t> elements = elements_of(slot);
   return std::ranges::adjacent_find(elements, std::not_equal_to<>()) == elements.end();
@@ -214,6 +204,15 @@ class Origin {
 };
 
 }  // namespace
+
+std::string describe_numbers(const SlotComparison& slot) {
+  const auto golden = single_number(*slot.golden), actual = single_number(*slot.actual);
+  if (!golden || !actual) return "";
+  const std::string in_golden = format_g(*golden), in_actual = format_g(*actual);
+  return in_golden == in_actual
+             ? ""
+             : slot_name(slot) + " is " + in_golden + " in golden and " + in_actual + " in actual";
+}
 
 InputOrigin find_input_origin(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
                               std::span<const OperatorPair> pairs) {

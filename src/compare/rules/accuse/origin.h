@@ -13,6 +13,9 @@
 
 namespace opdump::compare {
 
+// "input.1 is 0.25 in golden and 0.5 in actual", of tensors with one element each; empty of others.
+std::string describe_numbers(const SlotComparison& slot);
+
 struct InputOrigin {
   // "" where it is not known, or one of
   //   "input.0 was changed in memory after Default/fc/addmm-op0 had made it"
