@@ -79,6 +79,8 @@ def test_other_units_are_no_difference(pair, make, golden, actual, note):
         done = pair.run(verb, *runs)
         assert done.returncode == 0, done.stdout
         assert f"note: {note}: differences of that size are rounding\n" in done.stdout
+        hides = golden.get("bits") != actual.get("bits")
+        assert (("does not show here: opdump blame" in done.stderr) == (hides and verb == "compare")), done.stderr
 
 
 @pytest.mark.parametrize("make, fault, operator", [

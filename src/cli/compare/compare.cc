@@ -245,6 +245,13 @@ class Reporter {
     if (comparison.outcome == compare::Answer::differs && !arguments_.blames && style_.width > 0)
       terminal::print_remark(LogLevel::info,
                              "opdump blame runs operators again, and may name the cause behind it");
+    else if (comparison.outcome == compare::Answer::same && !arguments_.blames &&
+             !arguments_.options.is_bitwise &&
+             comparison.golden_units.has_value() != comparison.actual_units.has_value())
+      terminal::print_remark(
+          LogLevel::info,
+          "a fault that is smaller than the rounding of such units does not show here: opdump "
+          "blame runs operators again and finds it");
     return static_cast<int>(exit_of(comparison.outcome));
   }
 
