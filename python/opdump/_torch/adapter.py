@@ -53,6 +53,8 @@ def load() -> ModuleType:
     version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
     if version < _OLDEST:
         raise CannotBuild(f"torch {torch.__version__} is too old: opdump supports 1.13 and newer")
+    if os.environ.get("OPDUMP_RECORDER") == "python":
+        return _in_python()
     name = identity()
     # Libraries are looked for under their short names, wherever they lie, once they are loaded.
     _load_library(_building.library())
@@ -62,11 +64,28 @@ def load() -> ModuleType:
             _load_library(recorder.library)
             _origin = f"of the package, for torch {version[0]}.{version[1]}; it works with this one"
             return _import(recorder.module)
-        path = _building.find_or_build(f"{name}-{_building.digest(_SOURCES, _FLAGS)}", "recorder.so", _build)
+        try:
+            path = _building.find_or_build(f"{name}-{_building.digest(_SOURCES, _FLAGS)}", "recorder.so", _build)
+        except CannotBuild as error:
+            return _in_python(error)
         if f"opdump recorder for torch {version[0]}.{version[1]};".encode() not in path.read_bytes():
             raise CannotBuild(f"{path} is a recorder for another torch than {torch.__version__}: remove it")
     _origin = str(path)
     return _import(path)
+
+
+def _in_python(reason: CannotBuild | None = None) -> ModuleType:
+    """The recorder in Python, where there is no other; `reason` says why. Raises it again if this torch lacks what it takes."""
+    global _origin
+    try:
+        from opdump._torch.in_python import hooks
+    except (ImportError, AttributeError, TypeError) as error:
+        raise CannotBuild(f"{reason or 'a recorder in Python is asked for'}; and the recorder in Python does not know this torch: "
+                          f"{error}") from None
+    _origin = "in Python, which takes longer for each operator"
+    if reason is not None:
+        _origin += f": {reason}"
+    return hooks
 
 
 def _load_library(path: pathlib.Path) -> None:
