@@ -14,6 +14,7 @@ import torch
 
 from opdump import _stderr
 from opdump._imports import report_to_run
+from opdump._torch import adapter
 from opdump._torch.in_python import interface as c
 from opdump._torch.in_python.frames import frames
 from opdump._torch.in_python.kinds import kind_of
@@ -36,7 +37,7 @@ class State:
     steps_optimizer: Callable[[], bool] = staticmethod(_is_unknown)  # until setup(), which follows the first start()
     observer: Observer | None = None
     visits = 0  # threads inside an operator; a recording is not closed under their feet
-    single_operators = executions = is_cut_short = False
+    single_operators = executions = is_cut_short = is_announced = False
     step_at_fork = 0
     is_child_pending = False  # forked while recording; the child has not decided yet
     start_in_child: Callable[[], None]
@@ -234,6 +235,9 @@ def start(config: str | None, *, text: str | None = None, dialect: str | None = 
                                lambda: _state.steps_optimizer(), bool(environment.get("OPDUMP_GOLDEN")))
     join_thread()
     report_to_run("+")
+    if process is None and not _state.is_announced:
+        _state.is_announced = True
+        _stderr.print_line(f"recording {adapter.origin()}")
 
 
 def stop() -> bool:
