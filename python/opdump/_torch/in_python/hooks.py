@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from opdump import _stderr
-from opdump._imports import report_to_run
+from opdump._imports import call_after, report_to_run
 from opdump._torch import adapter
 from opdump._torch.in_python import interface as c
 from opdump._torch.in_python.frames import frames
@@ -173,6 +173,48 @@ def _watch_passes(run: Callable[..., Any]) -> Callable[..., Any]:
 torch.autograd.graph._engine_run_backward = torch.autograd._engine_run_backward = _watch_passes(torch.autograd.graph._engine_run_backward)
 
 
+def _leave_tracing_alone(mode: Any) -> None:
+    """Compilers trace in modes of torch's own, under which it runs kernels in a way that no fallback in Python may see."""
+    enter, leave = mode.__enter__, mode.__exit__
+
+    @functools.wraps(enter)
+    def entered(self: Any) -> Any:
+        if self.is_infra_mode():
+            _traces().append(torch._C._dispatch_tls_is_dispatch_key_excluded(KEY))
+            set_excluded(KEY, True)
+        return enter(self)
+
+    @functools.wraps(leave)
+    def left(self: Any, *args: Any) -> Any:
+        try:
+            return leave(self, *args)
+        finally:
+            if self.is_infra_mode() and _traces():
+                set_excluded(KEY, _traces().pop())
+
+    mode.__enter__, mode.__exit__ = entered, left
+
+
+def _traces() -> list[bool]:
+    """Of this thread: whether each of the modes it is in began where nothing was seen anyway."""
+    return _thread.__dict__.setdefault("traces", [])
+
+
+_leave_tracing_alone(torch.utils._python_dispatch.TorchDispatchMode)
+
+
+def _run_uncompiled() -> None:
+    """What torch.compile compiles runs as it is: tracing it with a fallback in Python would fail."""
+    sys.modules["torch._dynamo.config"].disable = True
+    _stderr.print_line("torch.compile compiles nothing: the recorder in Python sees the operators of code that runs as it is")
+
+
+if "torch._dynamo.config" in sys.modules:
+    _run_uncompiled()
+else:
+    call_after("torch._dynamo.config", _run_uncompiled)
+
+
 def _optimizer_component(name: str) -> str:
     """"Optimizer.step#SGD.step" -> "optimizer-SGD"; nothing for other records."""
     before, sharp, after = name.partition("#")
@@ -181,6 +223,34 @@ def _optimizer_component(name: str) -> str:
 
 
 _around_records(torch.autograd.profiler.record_function.__enter__, torch.autograd.profiler.record_function.__exit__)
+
+
+# ---- regions that a compiler has made: what runs without operators, and marks where operators of one begin
+
+def _begin_region(kind: str, inputs: list[torch.Tensor], undumped: bytes | None = None) -> int:
+    observer = _state.observer
+    if observer is not None and observer.is_active and observer.sees_thread():
+        with observer.guarded():
+            return observer.region(kind, inputs, undumped) or 0
+    return 0
+
+
+def _end_region(call: int, outputs: list[torch.Tensor], has_own_numbers: bool) -> None:
+    observer = _state.observer
+    if observer is not None:
+        with observer.guarded():
+            observer.end_region(call, outputs, has_own_numbers)
+
+
+def _mark_region(kind: str, inputs: list[torch.Tensor]) -> None:
+    _end_region(_begin_region(kind, inputs, b"of a compiled region"), [], False)
+
+
+_regions = torch.library.Library("opdump_torch", "DEF")
+for _schema, _function in (("begin_region(str type, Tensor[] inputs) -> int", _begin_region), ("mark_region(str type, Tensor[] inputs) -> ()", _mark_region),
+                           ("end_region(int call, Tensor[] outputs, bool has_own_numbers) -> ()", _end_region)):
+    _regions.define(_schema)
+    _regions.impl(_schema.partition("(")[0], _function, "CompositeImplicitAutograd")
 
 
 # ---- beginning and end
@@ -447,9 +517,8 @@ def unhide() -> None:
 
 
 def _hidden() -> list[Any]:
-    if not hasattr(_thread, "hidden"):
-        _thread.hidden = []  # type: ignore[attr-defined]
-    return _thread.hidden  # type: ignore[attr-defined,no-any-return]
+    """Of this thread."""
+    return _thread.__dict__.setdefault("hidden", [])
 
 
 def pause() -> None:

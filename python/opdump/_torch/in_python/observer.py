@@ -391,6 +391,17 @@ class Observer:
             operands.add(value, undumped, False)
         return c.begin(self.session, op, *operands.array())
 
+    def end_region(self, call: Any, outputs: list[Any], has_own_numbers: bool) -> None:
+        """`has_own_numbers`: it drew random numbers by a generator of its own."""
+        if not call:
+            return
+        if has_own_numbers:
+            c.set_arguments(self.session, call, c.Argument(kind=c.ARG_STATE, name=b"random", text=b"generated"), 1)
+        operands = Operands(self.contents)
+        for value in outputs:
+            operands.add(value, None, False)
+        c.end(self.session, call, *operands.array(), 0)
+
     def _begin_call(self, kind: Kind, values: list[Any]) -> Any:
         location = self._locate()
         self._note_pass(location)
