@@ -117,7 +117,4 @@ def kind_of(op: Any) -> Kind:
 
 def values_of(kind: Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The values of all arguments in the order of the schema: the dispatcher leaves out those that are defaults."""
-    values = list(args)
-    for argument in kind.arguments[len(values):]:
-        values.append(kwargs[argument.name] if argument.name in kwargs else argument.default)
-    return values
+    return [*args, *(kwargs.get(argument.name, argument.default) for argument in kind.arguments[len(args):])]

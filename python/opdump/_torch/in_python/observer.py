@@ -68,7 +68,7 @@ class ThreadState(threading.local):
         self.executions = 0  # of compiled models
 
 
-_thread = ThreadState()
+state_of_thread = ThreadState()
 
 
 class Rounds:
@@ -133,9 +133,9 @@ class Observer:
 
     def thread(self) -> ThreadState:
         """Begins anew with each recording: scopes and numbers of the one before mean nothing to it."""
-        if _thread.recording is not self:
-            _thread.begin(self)
-        return _thread
+        if state_of_thread.recording is not self:
+            state_of_thread.begin(self)
+        return state_of_thread
 
     def join_thread(self) -> None:
         self.thread()
@@ -234,11 +234,11 @@ class Observer:
 
     def push(self, frame: ScopeFrame) -> None:
         self._sync_node(self.thread())
-        _thread.stack.append(frame)
+        state_of_thread.stack.append(frame)
 
     def pop(self) -> None:
         if self.thread().stack:
-            _thread.stack.pop()
+            state_of_thread.stack.pop()
 
     def module_scope(self) -> Scope | None:
         """The innermost scope of this thread that a module call can nest in: inside an optimizer or a backward pass it begins anew."""
