@@ -77,6 +77,10 @@ def load() -> ModuleType:
 def _in_python(reason: CannotBuild | None = None) -> ModuleType:
     """The recorder in Python, where there is no other; `reason` says why. Raises it again if this torch lacks what it takes."""
     global _origin
+    import torch
+
+    if reason is not None and not hasattr(torch.library.Library, "fallback"):  # before torch 2.6
+        raise reason
     try:
         from opdump._torch.in_python import hooks
     except (ImportError, AttributeError, TypeError) as error:
