@@ -17,8 +17,7 @@ namespace opdump::cli {
 namespace {
 
 constexpr std::array kVerbs{
-    Verb{"diff", "Name the operator by which two programs part", run_diff, Together::leader, false,
-         true},
+    Verb{"diff", "Name the operator by which two programs part", run_diff, Together::leader, false, true},
     Verb{"watch", "Run a program and name the operator that makes the first NaN", run_watch, Together::each,
          false, true},
     Verb{"run", "Run a program and dump what its operators read and write", run_run, Together::each},
@@ -34,8 +33,8 @@ constexpr std::array kVerbs{
     Verb{"weights", "Compare the weights of two checkpoints, models or dumps", run_weights, Together::leader,
          true, true},
     Verb{"rules", "List the rules by which a comparison reasons", run_rules, Together::leader, true},
-    Verb{"blame", "Run differing operators again and name the one that is wrong", run_blame,
-         Together::leader, false, true},
+    Verb{"blame", "Run differing operators again and name the one that is wrong", run_blame, Together::leader,
+         false, true},
     Verb{"reproduce", "Write a script that shows the error of an operator", run_reproduce},
     Verb{"report", "Write a comparison, or one dump, as a page for a browser", run_report},
     Verb{"view", "Show a comparison, or one dump, in the browser", run_view},
@@ -46,7 +45,8 @@ constexpr std::array kVerbs{
          Together::shared},
     Verb{"doctor", "Say what is found here, and what to do about problems", run_doctor},
     Verb{"cache", "List or remove the recorders that were built here", run_cache},
-    Verb{"selftest", "Judge what MindSpore or CANN dumped of an example", run_selftest, Together::leader, false, true},
+    Verb{"selftest", "Judge what MindSpore or CANN dumped of an example", run_selftest, Together::leader,
+         false, true},
     Verb{"completion", "Print what lets a shell complete verbs and options", run_completion},
     Verb{"msaccucmp", "Convert and compare CANN's dumps as msaccucmp.py does", msaccucmp::run,
          Together::shared, false, true},

@@ -87,6 +87,7 @@ def _in_python(reason: CannotBuild | None = None) -> ModuleType:
         raise CannotBuild(f"{reason or 'a recorder in Python is asked for'}; and the recorder in Python does not know this torch: "
                           f"{error}") from None
     _origin = "in Python, which takes longer for each operator: " + (str(reason) if reason else "OPDUMP_RECORDER asks for it")
+    hooks.state.why = _origin
     return hooks
 
 

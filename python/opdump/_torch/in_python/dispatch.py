@@ -26,6 +26,7 @@ class State:
     observer: Observer | None = None
     visits = 0  # threads inside an operator; a recording is not closed under their feet
     single_operators = executions = is_cut_short = is_announced = False
+    why = ""  # this recorder and no other one, in words
     step_at_fork = 0
     is_child_pending = False  # forked while recording; the child has not decided yet
     start_in_child: Callable[[], None]

@@ -13,7 +13,6 @@ import torch
 
 from opdump import _stderr
 from opdump._imports import report_to_run
-from opdump._torch import adapter
 from opdump._torch.in_python import interface as c
 from opdump._torch.in_python.dispatch import state
 from opdump._torch.in_python.frames import frames
@@ -84,7 +83,7 @@ def start(config: str | None, *, text: str | None = None, dialect: str | None = 
     report_to_run("+")
     if process is None and not state.is_announced:
         state.is_announced = True
-        _stderr.print_line(f"recording {adapter.origin()}")
+        _stderr.print_line(f"recording {state.why}")
 
 
 def stop() -> bool:
