@@ -25,6 +25,10 @@ class CannotBuild(RuntimeError):
     """Why there is no recorder, in one sentence."""
 
 
+class CannotBuildHere(CannotBuild):
+    """What it takes is not on this machine, or does not know this framework, and nobody has asked for another thing."""
+
+
 def library(name: str = "libopdump.so.0") -> pathlib.Path:
     """One of our libraries: beside the package's modules, or in the library directory of the prefix or of the build."""
     # Of a wheel; of a build; of a prefix.
@@ -125,8 +129,8 @@ def find_compiler() -> list[str]:
     for name in ("g++", "clang++", "c++"):
         if shutil.which(name):
             return [name]
-    raise CannotBuild("there is no C++ compiler to build the recorder with: install g++ 12 or clang 14, or a "
-                      "newer one, or name one with CXX")
+    raise CannotBuildHere("there is no C++ compiler to build the recorder with: install g++ 12 or clang 14, or a "
+                          "newer one, or name one with CXX")
 
 
 @contextlib.contextmanager
@@ -159,5 +163,6 @@ def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
                 if "No space left on device" in log.read_text(encoding="utf-8", errors="replace") or shutil.disk_usage(log.parent).free < 4096:
                     raise CannotBuild(f"the disk is full: make room in {log.parent} and {tempfile.gettempdir()}, or set OPDUMP_CACHE "
                                       "and TMPDIR to directories on another disk")
-                raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "
-                                  "it takes g++ 12 or clang 14, or a newer one, which CXX can name")
+                kind = CannotBuild if os.environ.get("CXX", "").strip() else CannotBuildHere
+                raise kind(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "
+                           "it takes g++ 12 or clang 14, or a newer one, which CXX can name")

@@ -27,7 +27,8 @@ struct Verb {
   // recorded program.
   Result<int> (*run)(std::span<const char* const> args);
   Together together = Together::leader;
-  bool pages = false;  // what it prints may be long, and is for people: a pager shows it
+  bool pages = false;   // what it prints may be long, and is for people: a pager shows it
+  bool judges = false;  // status 0 says that all is well: not of an answer that nobody has read to its end
 };
 
 std::span<const Verb> verbs();

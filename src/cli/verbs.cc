@@ -17,8 +17,9 @@ namespace opdump::cli {
 namespace {
 
 constexpr std::array kVerbs{
-    Verb{"diff", "Name the operator by which two programs part", run_diff},
-    Verb{"watch", "Run a program and name the operator that makes the first NaN", run_watch, Together::each},
+    Verb{"diff", "Name the operator by which two programs part", run_diff, Together::leader, false, true},
+    Verb{"watch", "Run a program and name the operator that makes the first NaN", run_watch, Together::each,
+         false, true},
     Verb{"run", "Run a program and dump what its operators read and write", run_run, Together::each},
     Verb{"plan", "Check a dump configuration and print what it asks for", run_plan, Together::leader, true},
     Verb{"ls", "List what is in a dump", run_ls, Together::leader, true},
@@ -28,11 +29,12 @@ constexpr std::array kVerbs{
     Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph, Together::leader,
          true},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare,
-         Together::shared, true},
+         Together::shared, true, true},
     Verb{"weights", "Compare the weights of two checkpoints, models or dumps", run_weights, Together::leader,
-         true},
+         true, true},
     Verb{"rules", "List the rules by which a comparison reasons", run_rules, Together::leader, true},
-    Verb{"blame", "Run differing operators again and name the one that is wrong", run_blame},
+    Verb{"blame", "Run differing operators again and name the one that is wrong", run_blame, Together::leader,
+         false, true},
     Verb{"reproduce", "Write a script that shows the error of an operator", run_reproduce},
     Verb{"report", "Write a comparison, or one dump, as a page for a browser", run_report},
     Verb{"view", "Show a comparison, or one dump, in the browser", run_view},
@@ -43,10 +45,11 @@ constexpr std::array kVerbs{
          Together::shared},
     Verb{"doctor", "Say what is found here, and what to do about problems", run_doctor},
     Verb{"cache", "List or remove the recorders that were built here", run_cache},
-    Verb{"selftest", "Judge what MindSpore or CANN dumped of an example", run_selftest},
+    Verb{"selftest", "Judge what MindSpore or CANN dumped of an example", run_selftest, Together::leader,
+         false, true},
     Verb{"completion", "Print what lets a shell complete verbs and options", run_completion},
     Verb{"msaccucmp", "Convert and compare CANN's dumps as msaccucmp.py does", msaccucmp::run,
-         Together::shared},
+         Together::shared, false, true},
 };
 
 #if defined(__clang__)
@@ -90,6 +93,7 @@ Result<int> dispatch(std::span<const char* const> args) {
   for (const Verb& verb : kVerbs) {
     if (verb.name != word) continue;
     if (verb.together == Together::leader && group::process_rank() != 0) return 0;
+    terminal::end_when_unread(verb.judges ? static_cast<int>(Exit::incomplete) : 0);
     // mpirun lets processes believe that they write to a terminal.
     std::optional<terminal::Pager> pager;
     if (verb.pages && !group::is_one_of_several()) pager.emplace();

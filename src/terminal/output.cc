@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
@@ -26,6 +27,9 @@ std::string printable(std::string_view text, Escapes escapes, bool keeps_colours
 }
 
 Colour wanted_colour = Colour::automatic;
+
+volatile std::sig_atomic_t status_when_unread = 0;
+void end_unread(int) { ::_exit(status_when_unread); }
 
 }  // namespace
 
@@ -53,6 +57,11 @@ Result<> flush_output() {
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return io_error("stdout", "write");
   return ok();
+}
+
+void end_when_unread(int status) {
+  status_when_unread = status;
+  if (std::signal(SIGPIPE, end_unread) == SIG_IGN) std::signal(SIGPIPE, SIG_IGN);
 }
 
 bool prints_to_terminal() { return held_output().has_pager() || ::isatty(STDOUT_FILENO) == 1; }

@@ -30,6 +30,11 @@ void print_remark(LogLevel level, std::string_view line);
 // Errors: io -- writing to stdout failed (disk full), so the output is incomplete.
 Result<> flush_output();
 
+// From here on, writing to a reader that has gone (`| head`) ends the process without a word, with this
+// status; unless SIGPIPE is ignored: flush_output reports it then. A program that the process executes has
+// the signal as it was.
+void end_when_unread(int status);
+
 // True if stdout is a terminal, or a pager on one.
 bool prints_to_terminal();
 

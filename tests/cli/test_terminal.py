@@ -103,6 +103,16 @@ def test_the_exit_status_is_the_verbs_own_with_a_pager(dumps, large):
     assert status == 1 and "first bad operator" in said
 
 
+@pytest.mark.parametrize("words, status", [(["ls"], 0), (["compare", "--all"], 3)])
+def test_a_reader_that_has_gone_is_no_error(tmp_path, words, status):
+    np.savez(tmp_path / "huge.npz", **{f"layer{i}": np.zeros(2) for i in range(3000)})
+    dumps = [tmp_path / "huge.npz"] * (2 if words[0] == "compare" else 1)
+    command = subprocess.Popen([os.environ["OPDUMP_BIN"], words[0], *dumps, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command.stdout.readline()
+    command.stdout.close()
+    assert (command.wait(), command.stderr.read()) == (status, b"")
+
+
 def test_colours(dumps):
     words = ["compare", dumps / "golden.npz", dumps / "actual.npz"]
     assert "\x1b[1;31m" in opdump(*words, "--color", "always")

@@ -80,12 +80,22 @@ def test_the_adapter_is_built_once_by_processes_that_start_at_once(opdump, tmp_p
 @pytest.mark.parametrize("environment, sentence", [
     ({"CXX": "false"}, r"the recorder for this torch could not be built; the compiler's messages are in .*build.log; it takes g[+][+] 12"),
     ({"CXX": "no-such-compiler"}, "no-such-compiler: No such file or directory; name another compiler with CXX"),
-    ({"CXX": " ", "PATH": "/nowhere"}, r"there is no C\+\+ compiler"),
     ({"CXX": '"'}, r'CXX is ", which is no command \(No closing quotation\): set it to a C\+\+ compiler, or unset it'),
     ({"OPDUMP_CACHE": "/dev/null/cache"}, r"cannot write the recorder to /dev/null/cache/.*set OPDUMP_CACHE"),
 ])
 def test_without_an_adapter_the_program_does_not_begin(opdump, environment, sentence, tmp_path):
     refusal(opdump, tmp_path, f"{sentence}.*", **{"OPDUMP_CACHE": str(tmp_path / "cache"), **environment})
+
+
+def test_without_a_compiler_the_recorder_in_python_records(opdump, tmp_path):
+    """The same operators, names, arguments and makers."""
+    run([opdump, "run", "-o", "golden", "--", *WORDS], tmp_path)
+    done = run([opdump, "run", "-o", "actual", "--", *WORDS], tmp_path, OPDUMP_CACHE=str(tmp_path / "cache"), CXX=" ", PATH="/nowhere")
+    assert done.returncode == 0 and "recording in Python, which takes longer for each operator: there is no C++ compiler" in done.stderr, done.stderr
+    golden, actual = ((tmp_path / name / "rank_0/operators.jsonl").read_text().splitlines() for name in ("golden", "actual"))
+    assert len(golden) > 20 and golden == actual
+    compared = run([opdump, "compare", "golden", "actual"], tmp_path)
+    assert compared.returncode == 0 and "no difference: " in compared.stdout and "only in" not in compared.stdout, compared.stdout
 
 
 def test_a_block_that_cannot_be_recorded(opdump, tmp_path):

@@ -52,12 +52,8 @@ if command -v ccache >/dev/null; then
   compiler=(env CCACHE_COMPILERTYPE=clang ccache "$tools/bin/c++")
 fi
 
-# Sources in groups that are compiled at once, as the headers cost most of the time.
-mapfile -t sources < <(cd "$adapter" && find . -name '*.cc' ! -name '*_test.cc' ! -path './python/*' | sort)
-groups=3
-for ((i = 0; i < ${#sources[@]}; ++i)); do
-  echo "#include \"$adapter/${sources[i]#./}\"" >>"$work/group$((i * groups / ${#sources[@]})).cc"
-done
+# All sources are compiled at once, as torch's headers cost most of the time.
+(cd "$adapter" && find . -name '*.cc' ! -name '*_test.cc' ! -path './python/*' | sort) | sed "s|^\./\(.*\)|#include \"$adapter/\1\"|" >"$work/recorder.cc"
 
 for python in "$@"; do
   include=$("$python" -c "import sysconfig; print(sysconfig.get_path('include'))")
@@ -70,28 +66,39 @@ done
 
 # They are kept: of the same sources, the next wheel takes the same, unless OPDUMP_NEW_RECORDERS is set.
 built=$cache/recorders/$(cat "$here/recorders.sh" "$here"/libstdcxx/* <(cd "$adapter/../.." && find adapters/torch adapters/common include -type f ! -path '*/python/*' | sort | xargs cat) | sha256sum | cut -c1-12)
+# compile NAME HEADERS ABI: the recorder, from headers of one torch alone.
+compile() {
+  local name=$1 headers=$2 abi=$3 source
+  echo "recorders.sh: $name" >&2
+  mkdir -p "$work/$name" "$built/$name"
+  for source in "$work/recorder.cc" "$here/libstdcxx/since_gcc9.cc"; do
+    "${compiler[@]}" "${flags[@]}" -D_GLIBCXX_USE_CXX11_ABI="$abi" -isystem "$headers" -isystem "$headers/torch/csrc/api/include" \
+      -c "$source" -o "$work/$name/$(basename "$source" .cc).o" -MD
+  done
+  if cat "$work/$name"/*.d | tr ' ' '\n' | grep -E '^/.*/include/(ATen|c10|torch)/' | grep -qv "^$headers/"; then
+    echo "recorders.sh: $name was built with headers of another torch" >&2
+    return 1
+  fi
+  "$tools/bin/c++" -shared -nostdlib++ -o "$work/$name/libopdump_torch.so" "$work/$name"/*.o -Wl,-soname,libopdump_torch.so -Wl,-s \
+    -Wl,--version-script="$adapter/opdump_torch.map" -Wl,--no-as-needed "$work/libopdump.so.0" "$work/libtorch_cpu.so" "$work/libc10.so" \
+    "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+  mv "$work/$name/libopdump_torch.so" "$built/$name"
+}
+
+names=()
 while read -r version abis; do
   case $version in '' | '#'*) continue ;; esac
   headers=$(fetch_headers "$version")
   for abi in $abis; do
     name=torch-${version%.*}-abi$abi
-    mkdir -p "$out/$name" "$work/$name" "$built/$name"
-    if [ -z "${OPDUMP_NEW_RECORDERS:-}" ] && [ -e "$built/$name/libopdump_torch.so" ]; then
-      cp "$built/$name/libopdump_torch.so" "$out/$name"
-      continue
-    fi
-    echo "recorders.sh: $name" >&2
-    printf '%s\n' "$work"/group*.cc "$here/libstdcxx/since_gcc9.cc" | xargs -P "${OPDUMP_JOBS:-$(nproc)}" -I{} sh -c '"$@" -c {} -o '"$work/$name"'/$(basename {} .cc).o -MD' sh \
-      "${compiler[@]}" "${flags[@]}" -D_GLIBCXX_USE_CXX11_ABI="$abi" -isystem "$headers" -isystem "$headers/torch/csrc/api/include"
-    cat "$work/$name"/*.d >"$work/dependencies"
-    if tr ' ' '\n' <"$work/dependencies" | grep -E '^/.*/include/(ATen|c10|torch)/' | grep -qv "^$headers/"; then
-      echo "recorders.sh: $name was built with headers of another torch" >&2
-      exit 1
-    fi
-    "$tools/bin/c++" -shared -nostdlib++ -o "$work/$name/libopdump_torch.so" "$work/$name"/*.o -Wl,-soname,libopdump_torch.so -Wl,-s \
-      -Wl,--version-script="$adapter/opdump_torch.map" -Wl,--no-as-needed "$work/libopdump.so.0" "$work/libtorch_cpu.so" "$work/libc10.so" \
-      "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
-    mv "$work/$name/libopdump_torch.so" "$built/$name"
-    cp "$built/$name/libopdump_torch.so" "$out/$name"
+    names+=("$name")
+    [ -z "${OPDUMP_NEW_RECORDERS:-}" ] && [ -e "$built/$name/libopdump_torch.so" ] && continue
+    while [ "$(jobs -rp | wc -l)" -ge "${OPDUMP_JOBS:-$(nproc)}" ]; do wait -n || true; done
+    compile "$name" "$headers" "$abi" &
   done
 done <"$here/torch_versions.txt"
+wait
+for name in "${names[@]}"; do
+  mkdir -p "$out/$name"
+  cp "$built/$name/libopdump_torch.so" "$out/$name"  # ends here if it was not built
+done

@@ -1,5 +1,5 @@
 """Finds the recorder that fits the torch of this process: that of the build, or one that the wheel brings. If none does, it is
-built once, from the sources beside this file, and kept in a cache."""
+built once, from the sources beside this file, and kept in a cache. Where that is impossible, the one in Python records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from opdump import _building
-from opdump._building import CannotBuild
+from opdump._building import CannotBuild, CannotBuildHere
 from opdump._torch import prebuilt
 
 _HERE = pathlib.Path(__file__).resolve().parent
@@ -53,6 +53,8 @@ def load() -> ModuleType:
     version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
     if version < _OLDEST:
         raise CannotBuild(f"torch {torch.__version__} is too old: opdump supports 1.13 and newer")
+    if os.environ.get("OPDUMP_RECORDER") == "python":
+        return _in_python()
     name = identity()
     # Libraries are looked for under their short names, wherever they lie, once they are loaded.
     _load_library(_building.library())
@@ -62,11 +64,31 @@ def load() -> ModuleType:
             _load_library(recorder.library)
             _origin = f"of the package, for torch {version[0]}.{version[1]}; it works with this one"
             return _import(recorder.module)
-        path = _building.find_or_build(f"{name}-{_building.digest(_SOURCES, _FLAGS)}", "recorder.so", _build)
+        try:
+            path = _building.find_or_build(f"{name}-{_building.digest(_SOURCES, _FLAGS)}", "recorder.so", _build)
+        except CannotBuildHere as error:
+            return _in_python(error)
         if f"opdump recorder for torch {version[0]}.{version[1]};".encode() not in path.read_bytes():
             raise CannotBuild(f"{path} is a recorder for another torch than {torch.__version__}: remove it")
     _origin = str(path)
     return _import(path)
+
+
+def _in_python(reason: CannotBuild | None = None) -> ModuleType:
+    """The recorder in Python, where there is no other; `reason` says why. Raises it again if this torch lacks what it takes."""
+    global _origin
+    import torch
+
+    if reason is not None and not hasattr(torch.library.Library, "fallback"):  # before torch 2.6
+        raise reason
+    try:
+        from opdump._torch.in_python import hooks
+    except (ImportError, AttributeError, TypeError) as error:
+        raise CannotBuild(f"{reason or 'a recorder in Python is asked for'}; and the recorder in Python does not know this torch: "
+                          f"{error}") from None
+    _origin = "in Python, which takes longer for each operator: " + (str(reason) if reason else "OPDUMP_RECORDER asks for it")
+    hooks.state.why = _origin
+    return hooks
 
 
 def _load_library(path: pathlib.Path) -> None:
@@ -97,10 +119,10 @@ def _build(path: pathlib.Path) -> None:
     if not (headers / "torch/csrc/api/include/torch/version.h").exists():
         headers = pathlib.Path("/usr/include")  # Debian's: libtorch-dev
     if not (headers / "torch/csrc/api/include/torch/version.h").exists():
-        raise CannotBuild("torch's headers are not installed: install libtorch-dev")
+        raise CannotBuildHere("torch's headers are not installed: install libtorch-dev")
     python = sysconfig.get_path("include")
     if not os.path.exists(os.path.join(python, "Python.h")):
-        raise CannotBuild(f"{python} has no Python.h: install the headers of this Python, for example python3-dev")
+        raise CannotBuildHere(f"{python} has no Python.h: install the headers of this Python, for example python3-dev")
     compile_ = [*compiler, *_FLAGS, "-MD", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}", f"-I{_SOURCES}"]
     for directory in (headers, headers / "torch/csrc/api/include", python):
         compile_ += ["-isystem", str(directory)]
@@ -130,8 +152,8 @@ def _check_headers(work: pathlib.Path, headers: pathlib.Path) -> None:
     for dependencies in work.glob("*.d"):
         for path in dependencies.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ").split():
             if re.search(r"/include/(ATen|c10|torch)/", path) and headers not in pathlib.Path(os.path.normpath(path)).parents:
-                raise CannotBuild(f"{path} is a header of another torch than that in {headers}: this version of opdump does not know "
-                                  "this torch")
+                raise CannotBuildHere(f"{path} is a header of another torch than that in {headers}: this version of opdump does not "
+                                      "know this torch")
 
 
 def _torch_libraries(name: str) -> Iterator[pathlib.Path]:

@@ -139,6 +139,18 @@ std::string format_trace(const compare::Comparison& comparison) {
   return text;
 }
 
+bool is_narrow(const RunFilter& filter) {
+  return !filter.op.empty() || !filter.module.empty() || !filter.type.empty();
+}
+
+// Rows that neither dump can have are a mistake, which shows before anything is compared.
+Result<> check_filter(const dump::DumpSet& golden, const dump::DumpSet& actual, const RunFilter& filter) {
+  if (!is_narrow(filter)) return ok();
+  const auto chosen = select_runs(golden, filter);
+  if (chosen || select_runs(actual, filter)) return ok();
+  return Error(Code::usage, chosen.error().message());
+}
+
 Exit exit_of(compare::Answer outcome) {
   switch (outcome) {
     case compare::Answer::same:
@@ -211,7 +223,7 @@ class Reporter {
   // Returns the exit status.
   Result<int> conclude(const compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(std::move(written_));
-    if (!found_ && narrows(arguments_.filter))
+    if (!found_ && is_narrow(arguments_.filter))
       terminal::print_error(
           "warning: no operator is what --op, --module or --type ask for; the answer is of all operators");
     if (csv_) OPDUMP_CHECK_OK(csv_->finish());
@@ -264,9 +276,6 @@ class Reporter {
   }
 
  private:
-  static bool narrows(const RunFilter& filter) {
-    return !filter.op.empty() || !filter.module.empty() || !filter.type.empty();
-  }
   // The verdict is that of all operators, whatever the rows.
   bool is_asked_for(const compare::OperatorComparison& op) const {
     if (!selects(arguments_.filter, op.run())) return false;
@@ -340,6 +349,10 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
   if (!actual) {
     if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, actual.error().message()));
     return actual.take_error();
+  }
+  if (auto checked = check_filter(*golden, *actual, arguments.filter); !checked) {
+    if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, checked.error().message()));
+    return checked.take_error();
   }
   if (arguments.blames) return compare_and_blame(*golden, *actual, workers, arguments);
   const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
