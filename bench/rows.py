@@ -35,7 +35,8 @@ CASES = {
     "training, a row of a batch": (["train"], ["train", "rows=2"], ["--rows", "2=0"], ROWS),
     "left padding": (["short", "rows=1", "pad=left:10"], ["short", "rows=1"], [], PADS),
     "right padding": (["short", "pad=right:10"], ["short"], [], PADS),
-    "left and right padding": (["short", "pad=left:10"], ["short", "rows=2", "pad=right:8"], [], PADS),
+    # A causal mask hides what pads a row on its right: the other mask is no fault there.
+    "left and right padding": (["short", "pad=left:10"], ["short", "rows=2", "pad=right:8"], [], PADS[:2]),
     "one pass, and a cache": (["rows=1"], ["rows=1", "cache=8"], [], STEPS),
     "one pass of a batch, and a cache": ([], ["rows=1", "cache=8"], [], STEPS),
 }

@@ -20,6 +20,7 @@ enum class Trait : std::uint8_t {
   convolves,
   reshapes,
   masks,
+  chooses,
   adds_first,
   quantises,
   dequantises,
@@ -27,9 +28,10 @@ enum class Trait : std::uint8_t {
   elementwise_lists,
 };
 inline constexpr std::string_view kTraitNames[] = {
-    "random",    "copies",      "casts",      "overwrites",       "collective", "region",
-    "divides",   "multiplies",  "convolves",  "reshapes",         "masks",      "adds_first",
-    "quantises", "dequantises", "activation", "elementwise_lists"};
+    "random",     "copies",           "casts",      "overwrites", "collective",
+    "region",     "divides",          "multiplies", "convolves",  "reshapes",
+    "masks",      "chooses",          "adds_first", "quantises",  "dequantises",
+    "activation", "elementwise_lists"};
 
 // Whether operators of a type ("aten::" left out) have a trait. Thread-safe.
 bool has_trait(std::string_view type, Trait trait);

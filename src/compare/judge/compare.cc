@@ -275,15 +275,18 @@ Result<> refuse_integers(std::string_view side, std::string_view other, const du
 
 // Runs of other rows are looked for where they are runs of the same operators otherwise.
 Result<std::unique_ptr<const CommonRows>> find_common_rows(const dump::Runs& golden, const dump::Runs& actual,
-                                                           Pairing& pairing, bool is_special,
-                                                           const CompareOptions& options) {
+                                                           const TailsOfBoth& tails, Pairing& pairing,
+                                                           bool is_special, const CompareOptions& options) {
   std::unique_ptr<const CommonRows> rows;
   if (is_special && !options.rows.empty())
     return Error(Code::usage, "--rows needs two runs of one framework, on as many ranks, in floating point");
   const bool is_wanted = options.finds_rows || !options.rows.empty();
   if (is_special || !is_wanted || options.without.contains(kOtherRows.name)) return rows;
-  OPDUMP_TRY(rows, CommonRows::find(golden, actual, pairing.pairs, options.rows));
+  // Operators of one name have other shapes where rows are others.
+  Pairing by_name = pair_operators(golden, actual, tails, true);
+  OPDUMP_TRY(rows, CommonRows::find(golden, actual, by_name.pairs, options.rows));
   if (rows == nullptr) return rows;
+  pairing = std::move(by_name);
   // Steps that go on where golden's has ended already.
   if (auto pairs = pair_continuations(golden, actual, pairing.pairs); !pairs.empty()) {
     std::swap(pairs, pairing.pairs);
@@ -307,7 +310,8 @@ Result<std::unique_ptr<const CommonRows>> find_common_rows(const dump::Runs& gol
     if (pair.is_whole() || pair.is_alone || pair.fusion != Fusion::none) continue;
     const dump::OperatorRun run = pair.golden != OperatorPair::kNone ? golden.without_slots(pair.golden)
                                                                      : actual.without_slots(pair.actual);
-    if (kind_of(run.type).role == OperatorRole::moves) pair.fusion = Fusion::moves;
+    if (kind_of(run.type).role == OperatorRole::moves || rows->only_chooses(pair))
+      pair.fusion = Fusion::moves;
   }
   return rows;
 }
@@ -365,9 +369,9 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
     quantisation->arrange(pairing.pairs, is_across);
     pairing.notes.push_back(quantisation->note());
   }
-  OPDUMP_TRY(
-      const std::unique_ptr<const CommonRows> rows,
-      find_common_rows(golden_runs, actual_runs, pairing, is_across || sharded || quantisation, options));
+  OPDUMP_TRY(const std::unique_ptr<const CommonRows> rows,
+             find_common_rows(golden_runs, actual_runs, tails, pairing, is_across || sharded || quantisation,
+                              options));
   if (minds_filters) mark_filtered(golden, actual, pairing.pairs, pairing.notes);
   std::optional<MatrixUnits> units, of_golden, of_actual;
   if (!is_across && !sharded && !quantisation && rows == nullptr &&

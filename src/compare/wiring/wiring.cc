@@ -42,6 +42,7 @@ void Wiring::read() const {
     const auto [known, is_new] =
         executions_.try_emplace({section.rank, runs_.operator_number(i), section.step}, i);
     if (!is_new) known->second = kSeveral;
+    first_.try_emplace({section.rank, runs_.operator_number(i)}, i);
   }
   for (std::uint32_t i = 0; i < runs_.size(); ++i) {
     const auto wiring = runs_.wiring_of(i);
@@ -86,18 +87,45 @@ std::optional<std::size_t> Wiring::maker(std::size_t reader, const dump::Slot& i
   return find_by_content(runs_, reader, input);
 }
 
-std::vector<std::uint32_t> Wiring::writers(std::uint32_t reader, std::uint32_t input) const {
-  std::vector<std::uint32_t> found;
+void Wiring::add_writers(const dump::CallWiring::Maker& maker, std::uint32_t rank, std::int64_t step,
+                         unsigned depth, Writers& found) const {
+  step -= maker.steps_before;
+  if (const auto known = executions_.find({rank, maker.number, step}); known != executions_.end()) {
+    found.are_whole &= known->second != kSeveral;
+    if (known->second != kSeveral) found.executions.push_back(known->second);
+    return;
+  }
+  const auto listed = first_.find({rank, maker.number});
+  if (listed == first_.end() || depth == kMostInARow) {
+    found.are_whole = false;
+    return;
+  }
+  const auto wiring = runs_.wiring_of(listed->second);
+  if (wiring == nullptr || !is_view(runs_, listed->second)) {
+    // What a view reads is known of the step in which it is listed: what was made before need not be made
+    // again.
+    found.are_whole &= depth > 0;
+    if (depth > 0) found.executions.push_back(listed->second);
+    return;
+  }
+  for (const dump::CallWiring::Input& input : wiring->inputs) {
+    if (input.maker) add_writers(*input.maker, rank, step, depth + 1, found);
+    for (const dump::CallWiring::Maker& writer : input.changed_by)
+      add_writers(writer, rank, step, depth + 1, found);
+  }
+}
+
+Wiring::Writers Wiring::writers(std::uint32_t reader, std::uint32_t input) const {
+  Writers found;
   if (!is_recorded()) return found;
   read();
   const auto wiring = runs_.wiring_of(reader);
   const dump::CallWiring::Input* const known = wiring == nullptr ? nullptr : wiring->find(input);
   if (known == nullptr) return found;
-  const auto add = [&](const dump::CallWiring::Maker& maker) {
-    if (const auto execution = find(reader, maker)) found.push_back(*execution);
-  };
-  if (known->maker) add(*known->maker);
-  std::ranges::for_each(known->changed_by, add);
+  const dump::Runs::Section& section = runs_.section_of(reader);
+  if (known->maker) add_writers(*known->maker, section.rank, section.step, 0, found);
+  for (const dump::CallWiring::Maker& writer : known->changed_by)
+    add_writers(writer, section.rank, section.step, 0, found);
   return found;
 }
 

@@ -43,8 +43,13 @@ class Wiring {
   std::optional<std::size_t> maker(std::size_t reader, const dump::Slot& input) const;
 
   // All executions that are known to have written to what `reader` reads as an input, an operand index: who
-  // made it, or what it is a view of, and who changed it since.
-  std::vector<std::uint32_t> writers(std::uint32_t reader, std::uint32_t input) const;
+  // made it, or what it is a view of, and who changed it since. A view that is not listed in the reader's
+  // step stands for what wrote to what it views. Not whole: there are others, which the dump does not have.
+  struct Writers {
+    std::vector<std::uint32_t> executions = {};
+    bool are_whole = true;
+  };
+  Writers writers(std::uint32_t reader, std::uint32_t input) const;
 
   // Whether everything that an execution made was replaced before anything read it: a random initialisation
   // over which weights are loaded. False where that is not certain, as always where nothing is recorded.
@@ -54,6 +59,8 @@ class Wiring {
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // rank, number of the operator, step
   void read() const;
   std::optional<std::uint32_t> find(std::uint32_t reader, const dump::CallWiring::Maker& maker) const;
+  void add_writers(const dump::CallWiring::Maker& maker, std::uint32_t rank, std::int64_t step,
+                   unsigned depth, Writers& found) const;
   bool is_dead(std::uint32_t execution, unsigned depth) const;
   static constexpr std::uint32_t kSeveral = UINT32_MAX;  // executions have one key
   static constexpr unsigned kMostInARow = 64;            // operators that write to one tensor in place
@@ -66,6 +73,7 @@ class Wiring {
   const dump::Runs& runs_;
   mutable bool is_read_ = false;
   mutable std::map<Key, std::uint32_t> executions_;
+  mutable std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_;  // by rank and operator
   mutable std::map<Output, std::vector<Use>> uses_;
   mutable std::map<std::uint32_t, bool> dead_;  // what was asked
 };

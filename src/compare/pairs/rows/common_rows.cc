@@ -60,14 +60,13 @@ bool CommonRows::has_other_shape(const std::vector<std::size_t>& places) const {
 // The first steps tell whether runs have other rows: most have not, and others need not be asked.
 bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted) {
   constexpr std::size_t kFirst = 3;
-  RowOrigins origins(runs_);
   std::size_t count = 0;
   std::optional<std::int64_t> next;  // position of golden
   for (const auto& [frame, places] : frames) {
     const bool is_first = count++ < kFirst;
     if (count > kFirst && maps_.empty()) return false;
     if (is_first && !has_other_shape(places)) continue;
-    auto found = find_axis_map(runs_, places, wanted, next, origins);
+    auto found = find_axis_map(runs_, places, wanted, next, origins_);
     if (!found && is_first) return false;
     if (!found) continue;
     if (const AxisStretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
@@ -98,6 +97,11 @@ Result<bool> CommonRows::solve(const Wanted& wanted) {
     left_out_ += frame && sums_.source_of(place);
   }
   return true;
+}
+
+bool CommonRows::only_chooses(const OperatorPair& pair) const {
+  const bool is_golden = pair.golden != OperatorPair::kNone;
+  return !pair.is_whole() && origins_.only_chooses(is_golden, is_golden ? pair.golden : pair.actual);
 }
 
 void CommonRows::add_parts(OperatorComparison& op, const OperatorPair& pair) const {

@@ -16,6 +16,7 @@
 #include "compare/operator_pair.h"
 #include "compare/pairs/rows/axis_map.h"
 #include "compare/pairs/rows/paired_runs.h"
+#include "compare/pairs/rows/row_origin.h"
 #include "compare/pairs/rows/row_sums.h"
 
 namespace opdump::compare {
@@ -37,6 +38,9 @@ class CommonRows {
   // Says what of the slots of a pair is compared. It must be one of those that find() got.
   void add_parts(OperatorComparison& op, const OperatorPair& pair) const;
 
+  // Whether an operator that only one run has puts data together, as padding does: what reads it shows it.
+  bool only_chooses(const OperatorPair& pair) const;
+
   // "row 2 of 4 = the only row, by equal elements of input.1 of Default/words-Embedding/embedding-op0"
   const std::string& note() const { return note_; }
   // Why the map may be wrong; empty if the data confirms it.
@@ -49,7 +53,7 @@ class CommonRows {
 
  private:
   CommonRows(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs)
-      : runs_(golden, actual, pairs), sums_(runs_) {}
+      : runs_(golden, actual, pairs), sums_(runs_), origins_(runs_) {}
   // Rank, step of golden, step of actual.
   using Frame = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
   Result<bool> solve(const Wanted& wanted);
@@ -59,6 +63,7 @@ class CommonRows {
 
   PairedRuns runs_;
   RowSums sums_;
+  mutable RowOrigins origins_;
   std::map<Frame, RowAxisMap> maps_;
   std::string note_, doubt_;
   std::uint64_t left_out_ = 0;

@@ -40,7 +40,7 @@ std::optional<std::vector<Root>> find_roots(const PairedRuns& runs, std::span<co
       const RowOrigin golden = origins.of(true, pair.golden, slot.index),
                       actual = origins.of(false, pair.actual, slot.index);
       if (golden == RowOrigin::computed || actual == RowOrigin::computed) return std::nullopt;
-      if (golden != RowOrigin::data || actual != RowOrigin::data) continue;
+      if (std::max(golden, actual) > RowOrigin::chosen) continue;
       if (!other_axes(slot)) return std::nullopt;
       roots.push_back({place, std::move(slot)});
     }
@@ -86,11 +86,11 @@ std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
   return match;
 }
 
-// Data of the same rows agrees in all tensors that have rows; what does not say is no objection.
+// All data has the axes of the map, and that of the same rows agrees; what cannot be read is no objection.
 bool contradicts(const PairedRuns& runs, const Root& root, const RowAxisMap& map) {
-  if (!root.slot.has_data) return false;
   const auto axes = find_parts(map, root.slot.golden, root.slot.actual);
-  if (!axes || axes->parts == nullptr || !axes->has_axis.front()) return false;
+  if (!axes) return true;
+  if (!root.slot.has_data || axes->parts == nullptr || !axes->has_axis.front()) return false;
   const OperatorPair& pair = runs.pairs()[root.place];
   const auto golden = read(runs.runs(true), pair.golden, root.slot.index),
              actual = read(runs.runs(false), pair.actual, root.slot.index);
@@ -159,10 +159,10 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
     if (!match) continue;
     if (!wanted.empty()) keep_wanted(wanted, match->map);
     if (match->map.blocks.empty()) continue;
+    name_keys(runs, places, match->map);
     const bool is_contradicted =
         std::ranges::any_of(*roots, [&](const Root& other) { return contradicts(runs, other, match->map); });
     if (is_contradicted) continue;  // its rows are alike, as those of a mask
-    name_keys(runs, places, match->map);
     return FoundMap{.map = std::move(match->map),
                     .by = std::string(match->is_exact ? "equal" : "nearly equal") + " elements of " +
                           describe(runs, root)};

@@ -4,25 +4,43 @@
 
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
+#include "model/operator_traits.h"
 
 namespace opdump::compare {
 namespace {
 
-// Data that a program prepares, before any module, of one tensor.
-bool prepares_data(const dump::Runs& runs, std::uint32_t execution) {
-  const dump::OperatorRun run = runs[execution];
+bool is_outside(const dump::OperatorRun& run) {
   const std::string module = module_of(run);
-  return (module.empty() || module == "Default") &&
-         std::ranges::count_if(run.slots, [](const dump::Slot& slot) {
-           return slot.side == model::Side::input && slot.shape && slot.shape->rank() > 0;
-         }) <= 1;
+  return module.empty() || module == "Default";
+}
+
+// Executions before that of the first module.
+std::uint32_t count_before_modules(const dump::Runs& runs) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (!is_outside(runs.without_slots(i))) return i;
+  return 0;
 }
 
 }  // namespace
 
+RowOrigins::RowOrigins(const PairedRuns& runs)
+    : runs_(runs),
+      golden_before_(count_before_modules(runs.runs(true))),
+      actual_before_(count_before_modules(runs.runs(false))) {}
+
+// Data that a program prepares: before it calls the model, or of one tensor.
+bool RowOrigins::prepares_data(bool is_golden, std::uint32_t execution) const {
+  if (execution < (is_golden ? golden_before_ : actual_before_)) return true;
+  const dump::OperatorRun run = runs_.runs(is_golden)[execution];
+  return is_outside(run) && std::ranges::count_if(run.slots, [](const dump::Slot& slot) {
+                              return slot.side == model::Side::input && slot.shape && slot.shape->rank() > 0;
+                            }) <= 1;
+}
+
 RowOrigin RowOrigins::of(bool is_golden, std::uint32_t reader, std::uint32_t input) {
-  RowOrigin origin = RowOrigin::data;
-  for (const std::uint32_t writer : runs_.wiring(is_golden).writers(reader, input))
+  const Wiring::Writers writers = runs_.wiring(is_golden).writers(reader, input);
+  RowOrigin origin = writers.are_whole ? RowOrigin::data : RowOrigin::paired;
+  for (const std::uint32_t writer : writers.executions)
     origin = std::max(origin, of_result(is_golden, writer));
   return origin;
 }
@@ -35,15 +53,24 @@ RowOrigin RowOrigins::of_result(bool is_golden, std::uint32_t execution) {
   const OperatorRole role = kind_of(runs.without_slots(execution).type).role;
   const auto place = runs_.place_of(is_golden, execution);
   RowOrigin origin = RowOrigin::data;
-  if (place && role == OperatorRole::computes) {
+  if (only_chooses(is_golden, execution)) {
+    origin = RowOrigin::chosen;
+  } else if (place && role == OperatorRole::computes) {
     if (runs_.has_other_output(*place))
       origin = RowOrigin::paired;
-    else if (!prepares_data(runs, execution) || of_inputs(is_golden, execution) != RowOrigin::data)
+    else if (!prepares_data(is_golden, execution) || of_inputs(is_golden, execution) > RowOrigin::chosen)
       origin = RowOrigin::computed;
   } else if (role != OperatorRole::makes) {
     origin = of_inputs(is_golden, execution);
   }
   return known_[key] = origin;
+}
+
+bool RowOrigins::only_chooses(bool is_golden, std::uint32_t execution) {
+  const dump::OperatorRun run = runs_.runs(is_golden).without_slots(execution);
+  return is_outside(run) && kind_of(run.type).role == OperatorRole::computes &&
+         model::has_trait(run.type, model::Trait::chooses) &&
+         of_inputs(is_golden, execution) <= RowOrigin::chosen;
 }
 
 RowOrigin RowOrigins::of_inputs(bool is_golden, std::uint32_t execution) {

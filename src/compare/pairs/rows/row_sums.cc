@@ -33,7 +33,7 @@ RowSums::RowSums(const PairedRuns& runs) : runs_(runs) {
 
 std::uint32_t RowSums::find_source(bool is_golden, std::uint32_t execution, std::uint32_t input) const {
   std::uint32_t source = kNone;
-  for (const std::uint32_t writer : runs_.wiring(is_golden).writers(execution, input))
+  for (const std::uint32_t writer : runs_.wiring(is_golden).writers(execution, input).executions)
     source = std::min(source, (is_golden ? golden_ : actual_)[writer]);
   return source;
 }
