@@ -132,6 +132,19 @@ def test_a_session(tmp_path):
     assert types >= {"ReluGrad", "ResourceApplyAdam", "ApplyAdam"}, types
 
 
+def test_a_session_has_the_same_steps_through_both_doors(tmp_path):
+    """dump_step of the adapter, and --steps of opdump: the initialisers are before step 0 in both."""
+    (tmp_path / "output").mkdir()
+    program = [PYTHON, PROGRAMS / "session.py"]
+    run([OPDUMP, "run", "--compat", "npu_device", "--", *program, "output", "0"], tmp_path)
+    run([OPDUMP, "run", "-o", "dump", "--steps", "0", "--", *program], tmp_path)
+    found = steps(tmp_path)
+    assert sorted(found) == [0]
+    names = [{path.name.split(".")[1] for path in directory.iterdir()} - {"csv"}
+             for directory in (found[0], *tmp_path.glob("dump/rank_0/*/*/0"))]
+    assert len(names) == 2 and names[0] == names[1] and any("Apply" in name for name in names[0]), names
+
+
 @pytest.mark.parametrize("step, text", [("5-3", "in range steps, the first step is >= second step, correct example:'0|5|10-20'")])
 def test_mistakes_of_a_session(tmp_path, step, text):
     (tmp_path / "output").mkdir()
