@@ -70,8 +70,10 @@ def test_the_page(tmp_path):
     assert chosen["name"] == "ge_default_1" and "Iterator" in chosen["because"] and [tmp_path / path for path in chosen["dumps"]] == [found[2].parent]
 
 
-def test_statistics_of_chosen_operators(tmp_path):
-    train(tmp_path, OPTIONS + "dump_config.dump_data = 'stats'\ndump_config.dump_layer = 'sequential_1/second_1/BiasAdd sub'")
+@pytest.mark.parametrize("prefix", ["", "StatefulPartitionedCall/"])
+def test_statistics_of_chosen_operators(tmp_path, prefix):
+    """With the names of the program, or with those that the graph engine gives to operators of a function."""
+    train(tmp_path, OPTIONS + f"dump_config.dump_data = 'stats'\ndump_config.dump_layer = '{prefix}sequential_1/second_1/BiasAdd {prefix}sub'")
     for directory in steps(tmp_path).values():
         names = {path.name.split(".")[1] for path in directory.iterdir()}
         assert names == {"sequential_1_second_1_BiasAdd", "sub"} and {path.suffix for path in directory.iterdir()} == {".csv"}

@@ -38,7 +38,7 @@ never_nested_function: Callable[..., Any] = same("never_nested_function")
 npu_compat_function: Callable[..., Any] = same("npu_compat_function")
 wrap_cpu_only_api: Callable[..., Any] = same("wrap_cpu_only_api")
 close: Callable[..., Any] = constant("close", None)
-gen_npu_ops = DeviceOnly("gen_npu_ops")
+gen_npu_ops: DeviceOnly = DeviceOnly("gen_npu_ops")
 NpuConfig = Config = GlobalOptions
 
 MODEL_NAME = "ge_default_1"  # of all that is recorded: how the original names its first graph, without the time
@@ -50,7 +50,8 @@ _device: NpuDevice | None = None
 class NpuDevice:
     """The result of open()."""
 
-    workers_num, worker_id = 1, 0
+    workers_num: int = 1
+    worker_id: int = 0
 
     def name(self) -> str:
         return "/job:localhost/replica:0/task:0/device:CPU:0"
