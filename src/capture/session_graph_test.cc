@@ -152,8 +152,7 @@ TEST_F(SessionGraphTest, ParametersBesideAFailure) {
   ASSERT_TRUE(session->close());
   std::vector<std::string> names;
   const dump::DumpSet set = read();
-  for (const dump::OperatorRun& run : set.runs())
-    names.push_back(std::to_string(run.step) + " " + run.name);
+  for (const dump::OperatorRun& run : set.runs()) names.push_back(std::to_string(run.step) + " " + run.name);
   EXPECT_THAT(names, ElementsAre("0 fc_weight", "1 bad"));
 }
 

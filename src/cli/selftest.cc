@@ -142,7 +142,7 @@ void check_statistics(const dump::DumpSet& set, Report& report) {
 std::string describe(const model::TensorView& view) {
   const math::Statistics found = math::finish(
       math::partial_stats(view, {.extremes = true, .sum = true, .squares = true, .counts = true}));
-  return std::to_string(model::element_count(view.shape))
+  return std::to_string(view.element_count())
       .append(" elements with max ")
       .append(text_of(found.max))
       .append(", min ")

@@ -105,7 +105,8 @@ bool DumpFilter::may_lack(const OperatorRun& run) const {
   if (!absent.empty()) return absent.contains(kind_name(name));
   if (selector == nullptr) return true;
   if (selector->selects(name)) return false;
-  // A dump without graphs has neither '/' in names nor where the type begins in them. Parameters have no scope.
+  // A dump without graphs has neither '/' in names nor where the type begins in them. Parameters have no
+  // scope.
   const bool is_cut = run.op == nullptr && run.type != "Parameter";
   return !is_cut || !selector->selects("Default/" + run.type + "-op0");
 }
