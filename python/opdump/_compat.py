@@ -23,8 +23,13 @@ def _bridge(package: str) -> dict[str, str]:
     names = _modules(package, "npu_init npu_ops hccl hccl.hccl_ops estimator.npu_ops estimator.npu_unary_ops estimator.npu_aicore_ops")
     names += _modules(f"{package}.estimator.npu", "npu_config npu_estimator npu_optimizer npu_hook npu_loss_scale_optimizer "
                       "npu_loss_scale_manager npu_callbacks npu_common npu_plugin npu_rnn npu_dynamic_rnn npu_scope util "
-                      "keras_to_npu npu_strategy npu_saver")
-    return {**dict.fromkeys(names, "opdump.npu_device._bridge"), package: "", f"{package}.estimator": ""}
+                      "keras_to_npu npu_strategy npu_saver npu_convert_dropout npu_decorator")
+    names += _modules(f"{package}.helper", "helper")
+    operators = [*_modules(f"{package}.npu_cpu", "npu_cpu_ops lru_cache"), *_modules(f"{package}.tbe", "npu_cube_ops npu_vector_ops"),
+                 *_modules(f"{package}.image", "image_ops"), *_modules(f"{package}.experimental", "dataset_ops image hccl get_shape"),
+                 *_modules(f"{package}.embedding", "embedding_service embedding_optimizer embedding_resource")]
+    return {**dict.fromkeys(names, "opdump.npu_device._bridge"), **dict.fromkeys(operators, "opdump.npu_device._operators"),
+            package: "", f"{package}.estimator": ""}
 
 
 # The families of --compat: the modules of the original -> ours. "" is an empty module.
@@ -42,8 +47,11 @@ FAMILIES: dict[str, dict[str, str]] = {
         "npu_device": "opdump.npu_device",
         "npu_device.compat": "opdump.npu_device.compat",
         "npu_device.npu_device": "opdump.npu_device",
-        **dict.fromkeys(_modules("npu_device.distribute", "hccl hccl_ops npu_callbacks"), "opdump.npu_device.distribute"),
-        **dict.fromkeys(_modules("npu_device.train", "optimizer optimizer.npu_loss_scale_optimizer npu_loss_scale_manager"),
+        **dict.fromkeys(_modules("npu_device.configs", "npu_config"), "opdump.npu_device"),
+        **dict.fromkeys(_modules("npu_device.ops", "train_ops"), "opdump.npu_device._operators"),
+        **dict.fromkeys(_modules("npu_device.distribute", "hccl hccl_ops npu_callbacks weight_update_grouping"), "opdump.npu_device.distribute"),
+        **dict.fromkeys(_modules("npu_device.train", "optimizer optimizer.npu_loss_scale_optimizer npu_loss_scale_manager convert_dropout "
+                                                    "npu_convert"),
                         "opdump.npu_device.train"),
         **_bridge("npu_bridge"), **_bridge("npu_device.compat.v1"),
         **dict.fromkeys(_modules("hccl", "manage manage.api split split.api"), "opdump.npu_device._bridge"),
@@ -78,12 +86,17 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Creates a separate module that forwards to ours, which keeps its name and its single state."""
         place = self._names[module.__name__]
-        if not place:
-            return
-        ours = importlib.import_module(place)
-        module.__doc__ = ours.__doc__
-        module.__dict__["__all__"] = list(getattr(ours, "__all__", []))
-        module.__dict__["__getattr__"] = lambda name: getattr(ours, name)
+        ours = importlib.import_module(place) if place else None
+        if ours is not None:
+            module.__doc__ = ours.__doc__
+            module.__dict__["__all__"] = list(getattr(ours, "__all__", []))
+
+        def find(name: str) -> Any:
+            """Of ours, or a module below it: the original has imported those."""
+            below = f"{module.__name__}.{name}"
+            return importlib.import_module(below) if below in self._names else getattr(ours or ModuleType(module.__name__), name)
+
+        module.__dict__["__getattr__"] = find
         if place == "opdump.dumper":
             module.__class__ = _Callable
 

@@ -111,6 +111,12 @@ def _is_compile_worker() -> bool:
     return any(word.endswith("torch/_inductor/compile_worker/__main__.py") for word in getattr(sys, "orig_argv", ()))
 
 
+def _make_linked_folder(link: str) -> None:
+    """Makes the folder whose path MindSpore does not take as it is: `opdump run` gives it a link instead."""
+    if os.path.islink(link):
+        os.makedirs(os.path.realpath(link), exist_ok=True)
+
+
 def _handing_on(execute: Callable[[Any], Any]) -> Callable[[Any], None]:
     """Runs MindSpore's body, which reads its configuration once. Its build for CPUs does not take all that a device does."""
 
@@ -121,6 +127,7 @@ def _handing_on(execute: Callable[[Any], Any]) -> Callable[[Any], None]:
             os.environ["MINDSPORE_DUMP_CONFIG"] = given
         if not has_device:
             report_to_run("m")
+            _make_linked_folder(os.path.join(os.path.dirname(os.environ["OPDUMP_MINDSPORE_CONFIG"]), "dump"))
         execute(module)
 
     return exec_module

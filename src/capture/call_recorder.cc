@@ -359,6 +359,7 @@ void CallRecorder::record_parameter(const DefinedOperator& op, const Operand& op
   call->step = state_.step_number();
   call->graph_id = graph_id;
   record_side(*call, model::Side::output, {&data, 1});
+  if (rules_.holds) submit_held(*call);  // no operator decides whether it matters
   queue(std::move(call));
 }
 

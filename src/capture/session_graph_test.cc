@@ -135,6 +135,27 @@ TEST_F(SessionGraphTest, ParametersAreThoseOfTheEndOfTheStep) {
   }
 }
 
+// Where only an operator that fails is dumped, parameters are as ever, and do not hold up what follows.
+TEST_F(SessionGraphTest, ParametersBesideAFailure) {
+  plan::DumpPlan plan = graph_plan();
+  plan.debug = plan::DebugMode::exception;
+  plan.sides = plan::Sides::inputs;
+  plan.parameters = true;
+  auto session = open(std::move(plan), graph_options());
+  const Floats weight({4}, 3);
+  Operand w = weight.operand(0);
+  w.name = "fc.weight";
+  w.role = GraphParameter::Role::weight;
+  run(*session, define(*session, "good"), {w}, {});
+  session->set_step(1);
+  run(*session, define(*session, "bad"), {w}, {}, true);
+  ASSERT_TRUE(session->close());
+  std::vector<std::string> names;
+  const dump::DumpSet set = read();
+  for (const dump::OperatorRun& run : set.runs()) names.push_back(std::to_string(run.step) + " " + run.name);
+  EXPECT_THAT(names, ElementsAre("0 fc_weight", "1 bad"));
+}
+
 // Memory that cannot be kept is copied when an operator returns it; and a weight may get other memory.
 TEST_F(SessionGraphTest, ParametersThatCannotBeKeptOrMove) {
   plan::DumpPlan plan = graph_plan();

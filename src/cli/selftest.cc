@@ -139,35 +139,46 @@ void check_statistics(const dump::DumpSet& set, Report& report) {
              std::to_string(equal) + " of " + counted(rows, "row") + first);
 }
 
-bool has_values(const dump::Slot& slot, const std::array<float, 4>& wanted) {
-  const auto tensor = dump::StoredTensor::read(slot);
-  if (!tensor || model::element_count(tensor->view().shape) != wanted.size()) return false;
+std::string describe(const model::TensorView& view) {
   const math::Statistics found = math::finish(
-      math::partial_stats(tensor->view(), {.extremes = true, .sum = true, .squares = true, .counts = true}));
-  const auto reference = model::TensorView::row_major(model::DType::float32, model::Shape{4}, wanted.data());
-  const math::Statistics expected = math::finish(
-      math::partial_stats(reference, {.extremes = true, .sum = true, .squares = true, .counts = true}));
-  return text_of(found.max) == text_of(expected.max) && text_of(found.min) == text_of(expected.min) &&
-         text_of(found.avg) == text_of(expected.avg) && text_of(found.l2norm) == text_of(expected.l2norm);
+      math::partial_stats(view, {.extremes = true, .sum = true, .squares = true, .counts = true}));
+  return std::to_string(view.element_count())
+      .append(" elements with max ")
+      .append(text_of(found.max))
+      .append(", min ")
+      .append(text_of(found.min))
+      .append(", avg ")
+      .append(text_of(found.avg))
+      .append(", l2norm ")
+      .append(text_of(found.l2norm));
+}
+
+// What is in the outputs of the operators that may be the one of the example, each once.
+std::vector<std::string> describe_outputs(const dump::DumpSet& set, const ExpectedOutput& expected) {
+  std::vector<std::string> found;
+  for (const dump::OperatorRun& run : set.runs()) {
+    if (std::ranges::find(expected.types, run.type) == expected.types.end()) continue;
+    for (const dump::Slot& slot : run.slots) {
+      if (slot.side != model::Side::output || slot.file.empty()) continue;
+      const auto tensor = dump::StoredTensor::read(slot);
+      found.push_back(tensor ? describe(tensor->view()) : tensor.error().message());
+    }
+  }
+  return found;
 }
 
 // Outputs of the example's operators.
 void check_values(const dump::DumpSet& set, Report& report) {
   for (const ExpectedOutput& expected : expected_outputs()) {
-    bool is_there = false, is_equal = false;
-    for (const dump::OperatorRun& run : set.runs()) {
-      if (std::ranges::find(expected.types, run.type) == expected.types.end()) continue;
-      for (const dump::Slot& slot : run.slots)
-        if (slot.side == model::Side::output && !slot.file.empty()) {
-          is_there = true;
-          is_equal |= has_values(slot, expected.output);
-        }
-    }
-    report.add(expected.operation,
-               !is_there  ? RowAnswer::absent
-               : is_equal ? RowAnswer::same
-                          : RowAnswer::differs,
-               is_there ? "output of the example" : "no output of the type " + join_or(expected.types));
+    const std::string wanted = describe(
+        model::TensorView::row_major(model::DType::float32, model::Shape{4}, expected.output.data()));
+    const std::vector<std::string> found = describe_outputs(set, expected);
+    if (found.empty())
+      report.add(expected.operation, RowAnswer::absent, "no output of the type " + join_or(expected.types));
+    else if (std::ranges::find(found, wanted) != found.end())
+      report.add(expected.operation, RowAnswer::same, wanted);
+    else
+      report.add(expected.operation, RowAnswer::differs, found[0] + "; expected: " + wanted);
   }
 }
 
@@ -175,8 +186,10 @@ void check_files(const dump::DumpSet& set, Report& report) {
   std::uint64_t tensors = 0;
   for (std::size_t i = 0; i < set.runs().size(); ++i)
     for (const dump::Slot& slot : set.runs().slots(i)) tensors += slot.has_data() ? 1 : 0;
-  report.add("files", set.problems().empty() ? RowAnswer::same : RowAnswer::differs,
-             counted(tensors, "tensor") + " of " + counted(set.runs().size(), "run"));
+  const RowAnswer answer = !set.problems().empty() ? RowAnswer::differs
+                           : tensors == 0          ? RowAnswer::absent
+                                                   : RowAnswer::same;
+  report.add("files", answer, counted(tensors, "tensor") + " of " + counted(set.runs().size(), "run"));
   for (const dump::Problem& problem : set.problems())
     terminal::print("  " + problem.path.string() + ": " + problem.what + "\n");
 }

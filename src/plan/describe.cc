@@ -146,26 +146,33 @@ std::string step_directory(const DumpPlan& plan) {
   return root;
 }
 
+// Of MindSpore's trees, with what they say of a tensor.
+std::string npy_file(const DumpPlan& plan, std::string_view op, std::string_view slot) {
+  const bool is_rank_tree = plan.scheme == SchemeKind::rank_tree;
+  return std::string(op)
+      .append(is_rank_tree ? ".0" : ".TASK")
+      .append(".STREAM.MICROSECONDS.")
+      .append(slot)
+      .append(plan.default_format && is_rank_tree ? ".DefaultFormat" : ".FORMAT")
+      .append(plan.class_name_dtypes ? ".Float32.npy" : ".float32.npy");
+}
+
 std::string tensor_file(const DumpPlan& plan) {
   if (plan.scheme == SchemeKind::acl_tree && plan.debug == DebugMode::exception)
     return "exception_info.TASK.STREAM.MICROSECONDS";
   if (plan.file_format == FileFormat::bin) return "OPTYPE.OPNAME.TASK.STREAM.MICROSECONDS";
-  const std::string task = plan.scheme == SchemeKind::rank_tree ? "0" : "TASK";
-  const std::string side = plan.sides == Sides::inputs    ? "input"
-                           : plan.sides == Sides::outputs ? "output"
-                                                          : "input|output";
-  const std::string format =
-      plan.default_format && plan.scheme == SchemeKind::rank_tree ? "DefaultFormat" : "FORMAT";
-  return "OPTYPE.OPNAME." + task + ".STREAM.MICROSECONDS." + side + ".INDEX." + format +
-         (plan.class_name_dtypes ? ".Float32.npy" : ".float32.npy");
+  return npy_file(plan, "OPTYPE.OPNAME",
+                  plan.sides == Sides::inputs    ? "input.INDEX"
+                  : plan.sides == Sides::outputs ? "output.INDEX"
+                                                 : "input|output.INDEX");
 }
 
 void add_files(Lines& lines, const DumpPlan& plan) {
   const std::string directory = step_directory(plan);
   std::string_view what = "writes";
   if (writes_tensors(plan)) {
-    lines.add(what, directory + tensor_file(plan));
-    what = "";
+    lines.add(std::exchange(what, ""), directory + tensor_file(plan));
+    if (plan.parameters) lines.add(what, directory + npy_file(plan, "Parameter.NAME", "output.0"));
   }
   if (!writes_statistics(plan)) return;
   const bool one_each = plan.scheme == SchemeKind::acl_tree;

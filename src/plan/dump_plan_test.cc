@@ -75,6 +75,21 @@ TEST(Describe, SaysOnlyWhatApplies) {
   EXPECT_THAT(text, HasSubstr(".INDEX.FORMAT.Float32.npy\n"));
 }
 
+// What MindSpore dumps on a CPU where no operator fails.
+TEST(Describe, NamesTheFilesOfParameters) {
+  DumpPlan plan = make_plan();
+  plan.debug = DebugMode::exception;
+  plan.sides = Sides::inputs;
+  plan.parameters = plan.input_parameters = plan.class_name_dtypes = true;
+  EXPECT_THAT(describe(plan),
+              HasSubstr("only if     the operator raises an error\n"
+                        "parameters  weights and inputs of the graph, at the end of each step\n"));
+  EXPECT_THAT(describe(plan),
+              HasSubstr("MICROSECONDS.input.INDEX.DefaultFormat.Float32.npy\n"
+                        "            /data/run/rank_R/Net/GRAPH/STEP/"
+                        "Parameter.NAME.0.STREAM.MICROSECONDS.output.0.DefaultFormat.Float32.npy\n"));
+}
+
 TEST(Describe, ShowsTheOtherLayouts) {
   DumpPlan plan = make_plan();
   plan.scheme = SchemeKind::model_tree;

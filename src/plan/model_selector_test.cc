@@ -106,7 +106,7 @@ TEST(ModelSelector, OriginalNamesCount) {
   model::Operator fused = make_operator("conv1relu1");
   fused.original_names = {"conv1", "relu1"};
   EXPECT_TRUE(selector.choose(fused).wanted);
-  const std::vector<std::string_view> names{"conv1relu1", "gonee"};
+  const std::vector<std::string_view> names{"conv1relu1", "gonee", "gonee"};  // of two graphs
   EXPECT_THAT(selector.describe_unmatched(names),
               ElementsAre("no operator is the layer 'gone' of dump_list; nearest: gonee"));
 }

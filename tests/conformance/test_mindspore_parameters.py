@@ -77,6 +77,18 @@ def test_weights_are_those_at_the_end_of_the_step(opdump, mode):
     assert set(rows[rows["Op Type"] == "Parameter"]["Slot"]) == {0}
 
 
+@pytest.mark.parametrize("mode", ["cpu", "gpu"])
+def test_parameters_of_every_step_until_an_operator_fails(opdump, mode):
+    """op_debug_mode 4, of which the original's CPU build dumps the parameters only; its inputs are counted, too."""
+    dump = opdump.run(TRAIN + "    torch.ones(2, 3).mm(torch.ones(4, 5))\n", expect=1, mode=mode, op_debug_mode=4)
+    weights = {"fc_weight", "fc_bias", "norm_weight", "norm_bias", "norm_running_mean", "norm_running_var"}
+    for step in range(3):
+        assert {name for name, _ in dump.files(step)} - parameters(dump, step) == set()
+        assert weights <= parameters(dump, step) and ("images" in parameters(dump, step)) == (mode == "cpu")
+    assert {slot for name, slot in dump.files(3) if name == "Default_mm-op0"} == {"input.0", "input.1"}
+    assert dump.status["tensor_count"] == sum(len(dump.files(step)) for step in range(4))
+
+
 def test_constants(opdump):
     for mode, spelling in [("cpu", "Float64"), ("gpu", "float64")]:
         dump = opdump.run(TRAIN, mode=mode, iteration="1")

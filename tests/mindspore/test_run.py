@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -48,6 +49,31 @@ def test_statistics(tmp_path, saved):
             assert float(row["Max Value"]) == pytest.approx(float(values.max()), rel=1e-5, abs=1e-12), file
 
 
+def test_a_path_that_mindspore_does_not_take(tmp_path):
+    """With characters that it refuses, and not there yet."""
+    run([OPDUMP, "run", *configure(tmp_path, path=str(tmp_path / "my.dump/here")), "--", PYTHON, PROGRAMS / "train.py"], tmp_path)
+    steps = sorted((tmp_path / "my.dump/here/rank_0/net/0").iterdir())
+    assert [step.name for step in steps] == ["0", "2"] and all(list(step.glob("MatMul.*")) for step in steps)
+
+
+@pytest.mark.parametrize("mode, sentence", [("PYNATIVE_MODE", "; it dumps programs in GRAPH_MODE\n"), ("GRAPH_MODE", "/golden\n")])
+def test_nothing_was_dumped(tmp_path, mode, sentence):
+    """By a mode that MindSpore does not dump, or by a program that has failed before."""
+    (tmp_path / "program.py").write_text(f"""
+import mindspore as ms
+from mindspore import ops
+ms.set_context(mode=ms.{mode})
+ms.set_device("CPU")
+if ms.get_context("mode") == ms.GRAPH_MODE:
+    raise SystemExit(3)
+print(ops.relu(ms.Tensor([1.0])))
+""")
+    done = subprocess.run([OPDUMP, "run", "-o", "golden", "--", PYTHON, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == (3 if mode == "GRAPH_MODE" else 0)
+    last = done.stderr.splitlines(keepends=True)[-1]
+    assert last.startswith("opdump: nothing was dumped: MindSpore wrote no files to ") and last.endswith(sentence), done.stderr
+
+
 def test_overflow(tmp_path):
     """Of a program whose product overflows, that operator stays, with inputs and outputs."""
     (tmp_path / "program.py").write_text("""
@@ -86,4 +112,9 @@ def test_selftest(tmp_path):
     file = next((tmp_path / "dump").rglob("ReLU.*.output.0.*.npy"))
     file.chmod(0o600)
     np.save(file, np.load(file) + 1)
-    assert "relu          differs" in run([OPDUMP, "selftest", "--against", "dump"], tmp_path, expect=1)
+    report = run([OPDUMP, "selftest", "--against", "dump"], tmp_path, expect=1)
+    assert "relu          differs  4 elements with max 13, min 1, avg 6.75" in report, report
+    assert "; expected: 4 elements with max 12, min 0, avg 5.75" in report, report
+    for file in (tmp_path / "dump").rglob("*.npy"):
+        file.unlink()
+    assert "files         absent" in run([OPDUMP, "selftest", "--against", "dump"], tmp_path, expect=3)

@@ -70,8 +70,10 @@ def test_the_page(tmp_path):
     assert chosen["name"] == "ge_default_1" and "Iterator" in chosen["because"] and [tmp_path / path for path in chosen["dumps"]] == [found[2].parent]
 
 
-def test_statistics_of_chosen_operators(tmp_path):
-    train(tmp_path, OPTIONS + "dump_config.dump_data = 'stats'\ndump_config.dump_layer = 'sequential_1/second_1/BiasAdd sub'")
+@pytest.mark.parametrize("prefix", ["", "StatefulPartitionedCall/"])
+def test_statistics_of_chosen_operators(tmp_path, prefix):
+    """With the names of the program, or with those that the graph engine gives to operators of a function."""
+    train(tmp_path, OPTIONS + f"dump_config.dump_data = 'stats'\ndump_config.dump_layer = '{prefix}sequential_1/second_1/BiasAdd {prefix}sub'")
     for directory in steps(tmp_path).values():
         names = {path.name.split(".")[1] for path in directory.iterdir()}
         assert names == {"sequential_1_second_1_BiasAdd", "sub"} and {path.suffix for path in directory.iterdir()} == {".csv"}
@@ -130,6 +132,19 @@ def test_a_session(tmp_path):
     assert sorted(found) == [1]
     types = {path.name.split(".")[0] for path in found[1].iterdir()}
     assert types >= {"ReluGrad", "ResourceApplyAdam", "ApplyAdam"}, types
+
+
+def test_a_session_has_the_same_steps_through_both_doors(tmp_path):
+    """dump_step of the adapter, and --steps of opdump: the initialisers are before step 0 in both."""
+    (tmp_path / "output").mkdir()
+    program = [PYTHON, PROGRAMS / "session.py"]
+    run([OPDUMP, "run", "--compat", "npu_device", "--", *program, "output", "0"], tmp_path)
+    run([OPDUMP, "run", "-o", "dump", "--steps", "0", "--", *program], tmp_path)
+    found = steps(tmp_path)
+    assert sorted(found) == [0]
+    names = [{path.name.split(".")[1] for path in directory.iterdir()} - {"csv"}
+             for directory in (found[0], *tmp_path.glob("dump/rank_0/*/*/0"))]
+    assert len(names) == 2 and names[0] == names[1] and any("Apply" in name for name in names[0]), names
 
 
 @pytest.mark.parametrize("step, text", [("5-3", "in range steps, the first step is >= second step, correct example:'0|5|10-20'")])

@@ -1,6 +1,5 @@
 """What public programs import from the adapters of TensorFlow 1 and 2 for NPUs, and what they do with it before they train."""
 
-import pytest
 from conftest import script
 
 IMPORTS = """
@@ -17,6 +16,16 @@ from npu_bridge.estimator.npu.npu_loss_scale_manager import FixedLossScaleManage
 from npu_bridge.estimator.npu.npu_callbacks import NPUBroadcastGlobalVariablesCallback
 from npu_bridge.estimator.npu_unary_ops import npu_unary_ops
 from npu_bridge.hccl import hccl_ops
+from npu_bridge.helper import helper
+from npu_bridge.estimator.npu.npu_config import NpuExecutePlacement
+from npu_bridge.estimator.npu.npu_dynamic_rnn import DynamicRNN, DynamicGRUV2, DynamicAUGRU
+from npu_bridge.estimator.npu.npu_rnn import npu_dynamic_rnn
+from npu_bridge.estimator.npu_ops import NPUInit, NPUShutdown, LARSV2, dropout
+from npu_bridge.estimator.npu import npu_convert_dropout, npu_decorator, npu_common
+from npu_bridge.npu_cpu.npu_cpu_ops import dense_image_warp, gen_npu_cpu_ops
+from npu_bridge.npu_cpu import npu_cpu_ops as custom_op
+from npu_bridge.tbe import npu_cube_ops, npu_vector_ops
+from npu_bridge.embedding.embedding_service import ESWorker
 from hccl.manage.api import create_group, destroy_group, get_rank_size, get_local_rank_size, get_rank_id, get_local_rank_id
 from hccl.manage.api import get_world_rank_from_group_rank, get_group_rank_from_world_rank
 from hccl.split.api import set_split_strategy_by_idx, set_split_strategy_by_size
@@ -27,13 +36,40 @@ from npu_device.train.optimizer.npu_loss_scale_optimizer import NpuLossScaleOpti
 from npu_device.compat.v1.npu_init import npu_tf_optimizer, npu_hooks_append
 from npu_device.compat.v1.estimator.npu.npu_hook import NPUCheckpointSaverHook
 from npu_device.compat.v1.hccl import hccl_ops
+from npu_device.compat import v1 as npu_bridge; npu_bridge.estimator.npu_ops.NPUInit
+from npu_device.npu_device import open, npu_compat_function, gen_npu_ops, global_options
+from npu_device import gen_npu_ops, Config, ops, train, distribute
+import npu_bridge; npu_bridge.estimator.npu.npu_scope.npu_stage_scope
+import hccl; hccl.manage.api.get_rank_id
 """
 
 
-@pytest.mark.parametrize("line", [line for line in IMPORTS.splitlines() if line])
-def test_every_import(tmp_path, line):
-    done = script(f"import tensorflow\n{line}\nprint('imported')\n", tmp_path, "--compat", "npu_device")
-    assert done.stdout == "imported\n"
+def test_every_import(tmp_path):
+    """Each line in names of its own, as a program begins."""
+    done = script(f"""
+import tensorflow
+for line in {IMPORTS!r}.splitlines():
+    try:
+        exec(line, {{}})
+    except Exception as error:
+        print(line, "->", error)
+print("all imported")
+""", tmp_path, "--compat", "npu_device")
+    assert done.stdout == "all imported\n"
+
+
+def test_other_names_are_mistakes(tmp_path):
+    """A misspelt name of a module that has others is not there."""
+    done = script("""
+import tensorflow
+for line in "from npu_bridge.npu_init import npu_config_prot", "from npu_device import opne", "import npu_bridge.npu_inti":
+    try:
+        exec(line, {})
+        print(line)
+    except ImportError as error:
+        pass
+""", tmp_path, "--compat", "npu_device")
+    assert done.stdout == ""
 
 
 def test_the_names_work_or_say_that_they_have_no_effect(tmp_path):
@@ -52,7 +88,19 @@ for _ in range(2):
     npu_device.global_options().auto_tune_mode = "RL,GA"
 run = NPURunConfig(iterations_per_loop=10, model_dir="out", auto_tune_mode="RL,GA", profiling_config=ProfilingConfig(enable_profiling=True))
 assert run.model_dir == "out" and run.as_parameters() == {}
-isinstance(NPUBroadcastGlobalVariablesHook(0, 0), tf.compat.v1.train.SessionRunHook)
+assert isinstance(NPUBroadcastGlobalVariablesHook(0, 0), tf.compat.v1.train.SessionRunHook)
+assert isinstance(NPUShutDownHook(), tf.compat.v1.train.SessionRunHook)
+with npu_scope.npu_stage_scope(1), npu_scope.npu_variable_scope(NpuExecutePlacement.ALL), npu_device.open().scope():
+    assert npu_device.open().name() and not npu_device.open().is_cluster_worker()
+npu_device.close()
+from npu_bridge.estimator.npu.npu_dynamic_rnn import DynamicRNN
+for only in (DynamicRNN, npu_ops.LARSV2, npu_device.gen_npu_ops.lars):
+    try:
+        only(hidden_size=16)
+    except RuntimeError as error:
+        assert str(error).endswith("computes on an NPU only")
+    else:
+        raise AssertionError(only)
 print("done")
 """, tmp_path, "--compat", "npu_device")
     assert done.stdout == "done\n"

@@ -14,6 +14,7 @@ messages are those of the original; see docs/tensorflow.md.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import sys
 from collections.abc import Callable
@@ -22,12 +23,12 @@ from typing import Any
 from opdump import _on_import
 from opdump.npu_device import _ge, compat, distribute, train
 from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NpuOptimizer, NPURunConfig, to_options
-from opdump.npu_device._no_effect import constant, same, scope
+from opdump.npu_device._no_effect import DeviceOnly, constant, same, scope
 from opdump.npu_device._options import GlobalOptions
 
 __all__ = ["global_options", "open", "DumpConfig", "NPURunConfig", "NpuOptimizer", "InternalError", "FatalError", "NpuDevice",
            "compat", "distribute", "train", "set_npu_loop_size", "npu_run_context", "never_nested_function", "npu_compat_function",
-           "set_device_sat_mode", "global_npu_ctx"]
+           "set_device_sat_mode", "global_npu_ctx", "close", "wrap_cpu_only_api", "gen_npu_ops", "NpuDeviceHandle", "NpuConfig", "Config"]
 
 set_npu_loop_size: Callable[..., Any] = constant("set_npu_loop_size", None)
 set_device_sat_mode: Callable[..., Any] = constant("set_device_sat_mode", None)
@@ -35,6 +36,10 @@ npu_run_context: Callable[..., Any] = scope("npu_run_context")
 global_npu_ctx: Callable[..., Any] = constant("global_npu_ctx", None)
 never_nested_function: Callable[..., Any] = same("never_nested_function")
 npu_compat_function: Callable[..., Any] = same("npu_compat_function")
+wrap_cpu_only_api: Callable[..., Any] = same("wrap_cpu_only_api")
+close: Callable[..., Any] = constant("close", None)
+gen_npu_ops: DeviceOnly = DeviceOnly("gen_npu_ops")
+NpuConfig = Config = GlobalOptions
 
 MODEL_NAME = "ge_default_1"  # of all that is recorded: how the original names its first graph, without the time
 
@@ -45,6 +50,18 @@ _device: NpuDevice | None = None
 class NpuDevice:
     """The result of open()."""
 
+    workers_num: int = 1
+    worker_id: int = 0
+
+    def name(self) -> str:
+        return "/job:localhost/replica:0/task:0/device:CPU:0"
+
+    def scope(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def is_cluster_worker(self) -> bool:
+        return False
+
     def as_default(self) -> NpuDevice:
         return self
 
@@ -53,6 +70,9 @@ class NpuDevice:
 
     def __exit__(self, *unused: object) -> None:
         pass
+
+
+NpuDeviceHandle = NpuDevice
 
 
 def global_options() -> GlobalOptions:

@@ -6,6 +6,7 @@ TensorFlow; what only an NPU or several of them have is accepted and says once t
 
 from __future__ import annotations
 
+import enum
 import functools
 import importlib
 import importlib.util
@@ -16,7 +17,7 @@ from typing import Any
 from opdump import npu_device
 from opdump.npu_device import _no_effect
 from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NpuOptimizer, NPURunConfig
-from opdump.npu_device._no_effect import Settings, Wrapper, constant, same, scope
+from opdump.npu_device._no_effect import DeviceOnly, Settings, Wrapper, constant, same, scope
 
 # Names of TensorFlow that the original's modules hand on, and where they are.
 _OF_TENSORFLOW = {
@@ -43,6 +44,16 @@ class MemoryConfig(Settings):
 
 class ExperimentalConfig(Settings):
     pass
+
+
+class NPUBasics(Settings):
+    pass
+
+
+class NpuExecutePlacement(enum.Enum):
+    """Where a variable lies: of npu_variable_scope()."""
+
+    ALL, CUBE, VECTOR, HOST = "all", "cube", "vector", "host"
 
 
 class FixedLossScaleManager(Settings):
@@ -98,6 +109,7 @@ reduce, alltoallv, send, receive = (same(name) for name in ("reduce", "alltoallv
 without_npu_compile_scope, keep_dtype_scope = scope("without_npu_compile_scope"), scope("keep_dtype_scope")
 npu_weight_prefetch_scope, subgraph_multi_dims_scope = scope("npu_weight_prefetch_scope"), scope("subgraph_multi_dims_scope")
 npu_variable_scope, npu_mem_type_scope = scope("npu_variable_scope"), scope("npu_mem_type_scope")
+npu_stage_scope, op_specified_engine_scope = scope("npu_stage_scope"), scope("op_specified_engine_scope")
 
 
 def set_iteration_per_loop(sess: Any, train_op: Any, iterations_per_loop: int = 1) -> Any:
@@ -178,8 +190,26 @@ def initialize_system(name: str | None = None) -> Any:
     return _tensorflow().no_op(name)
 
 
-shutdown_system = initialize_system
-npu_close = constant("npu_close", None)
+shutdown_system = NPUInit = NPUShutdown = initialize_system
+npu_close, npu_resource_init = constant("npu_close", None), constant("npu_resource_init", None)
+npu_resource_shutdown, init_rdma_pool = constant("npu_resource_shutdown", None), constant("init_rdma_pool", None)
+rdma_remote_register, rdma_remote_init = constant("rdma_remote_register", None), constant("rdma_remote_init", None)
+npu_keras_var_broadcast_decorator = same("npu_keras_var_broadcast_decorator")
+
+
+def broadcast_global_variables(root_rank: Any = None, index: Any = None) -> Any:
+    """Nothing to run: there is one rank."""
+    _no_effect.tell("broadcast_global_variables")
+    return initialize_system()
+
+
+def npu_dynamic_rnn(cell: Any, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None,
+                    scope: Any = None) -> tuple[Any, Any]:
+    """The cell over the first axis of the inputs."""
+    tf = _tensorflow()
+    outputs, state = tf.compat.v1.nn.static_rnn(cell, tf.unstack(inputs, axis=0), initial_state=initial_state, dtype=dtype,
+                                                sequence_length=sequence_length, scope=scope)
+    return tf.stack(outputs, axis=0), state
 
 
 def dropout(x: Any, keep_prob: Any = 0.5, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Any:
@@ -258,7 +288,15 @@ def _make_hook(name: str) -> type:
 
 
 _HOOKS = ("NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook", "NPUOutputTensorHook", "NpuEmptyHook",
-          "SetIterationsVarHook", "TellMeStepOrLossHook")
+          "SetIterationsVarHook", "TellMeStepOrLossHook", "NPUShutDownHook", "NPULogOutfeedSessionHook",
+          "NPUInfeedOutfeedSessionHook")
+
+# Operators that TensorFlow has no kernels for.
+_DEVICE_ONLY = {
+    "DynamicRNN", "DynamicGRUV2", "DynamicAUGRU", "LARS", "LARSV2", "basic_lstm_cell", "adam_apply_one_assign",
+    "adam_apply_one_with_decay_assign", "outfeed_dequeue_op", "outfeed_enqueue_op", "stop_outfeed_dequeue_op", "npu_test",
+    "get_var_addr_and_size", "malloc_shared_memory", "get_rdma_cache", "gen_npu_ops", "npu_aicore_ops",
+}
 
 
 def _make_callback() -> type:
@@ -284,8 +322,8 @@ def __getattr__(name: str) -> Any:
         return _make_callback()
     if name == "NPUStrategy":
         return _tensorflow().distribute.get_strategy().__class__
-    if name in ("DynamicRNN", "DynamicGRUV2"):
-        raise AttributeError(f"{name} computes on an NPU only: use tf.keras.layers", name=name)
+    if name in _DEVICE_ONLY:
+        return DeviceOnly(name)
     if name in npu_device.__all__:  # of TensorFlow 2's adapter: a program may have both
         return getattr(npu_device, name)
     raise AttributeError(f"module {__name__} has no attribute {name}", name=name)
@@ -293,6 +331,12 @@ def __getattr__(name: str) -> Any:
 
 # The original's npu_init hands modules on: all of their names are here.
 npu_ops = npu_rnn = npu_scope = util = keras_to_npu = npu_strategy = npu_unary_ops = hccl_ops = npu_config = sys.modules[__name__]
+helper = npu_ops  # of the modules, the one that loads the operators
+
+
+def get_gen_ops() -> DeviceOnly:
+    return DeviceOnly("gen_npu_ops")
+
 
 __all__ = [  # noqa: F822  (some are made when they are asked for)
     "config_pb2", "rewriter_config_pb2", "RewriterConfig", "session", "session_run_hook", "tf", "os", "ProfilingConfig",
@@ -311,7 +355,9 @@ __all__ = [  # noqa: F822  (some are made when they are asked for)
     "model_to_npu_estimator", "NPUEstimatorSpec", "DumpConfig", "NPURunConfig", "NPUEstimator",
     "NPUBroadcastGlobalVariablesCallback", "NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook",
     "NPUOutputTensorHook", "NpuEmptyHook", "npu_ops", "npu_rnn", "npu_scope", "util", "keras_to_npu", "npu_strategy",
-    "npu_unary_ops", "hccl_ops", "npu_config", "InternalError", "FatalError", "NpuOptimizer",
+    "npu_unary_ops", "hccl_ops", "npu_config", "InternalError", "FatalError", "NpuOptimizer", "NpuExecutePlacement",
+    "npu_stage_scope", "op_specified_engine_scope", "NPUShutDownHook", "npu_dynamic_rnn", "npu_resource_init",
+    "npu_resource_shutdown", "broadcast_global_variables",
 ]
 
 # A program of PyTorch that imports all names takes those that need no TensorFlow.

@@ -57,6 +57,21 @@ def constant(name: str, value: Any) -> Callable[..., Any]:
     return returning
 
 
+class DeviceOnly:
+    """An operator that only an NPU has, or a module of them: it can be imported, and says so when it is called."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> DeviceOnly:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return DeviceOnly(f"{self.__name__}.{name}")
+
+    def __call__(self, *unused: Any, **options: Any) -> Any:
+        raise RuntimeError(f"{self.__name__} computes on an NPU only")
+
+
 def scope(name: str) -> Callable[..., Any]:
     """A function whose result is a context for `with`."""
 

@@ -117,7 +117,7 @@ std::vector<std::string_view> find_similar(std::string_view word,
   std::sort(similar.begin(), similar.end());
   std::vector<std::string_view> result;
   for (const auto& [score, text] : similar)
-    if (result.size() < count) result.push_back(text);
+    if (result.size() < count && (result.empty() || result.back() != text)) result.push_back(text);
   return result;
 }
 

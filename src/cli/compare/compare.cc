@@ -223,9 +223,9 @@ class Reporter {
   // Returns the exit status.
   Result<int> conclude(const compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(std::move(written_));
-    if (!found_ && is_narrow(arguments_.filter))
-      terminal::print_error(
-          "warning: no operator is what --op, --module or --type ask for; the answer is of all operators");
+    const std::string chosen = describe_filter(arguments_.filter);
+    if (!found_ && !chosen.empty())
+      terminal::print_error("warning: no operator is of " + chosen + "; the answer is of all operators");
     if (csv_) OPDUMP_CHECK_OK(csv_->finish());
     if (saved_) OPDUMP_CHECK_OK(saved_->conclude(comparison));
     if (saved_ && !arguments_.blames) OPDUMP_CHECK_OK(saved_->finish());
@@ -249,7 +249,7 @@ class Reporter {
         terminal::print(line);
       });
       if (has_table) terminal::print("\n");
-      if (const std::string chosen = describe_filter(arguments_.filter); !chosen.empty())
+      if (!chosen.empty())
         terminal::print("rows: only those of " + chosen + "; what follows is about all operators\n");
       terminal::print(report::format_summary(comparison, style_));
       if (arguments_.options.explain) terminal::print("\n" + format_trace(comparison));

@@ -210,11 +210,11 @@ MindsporeRun::~MindsporeRun() {
   if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
-Result<> MindsporeRun::finish(plan::DumpPlan& plan) {
+Result<> MindsporeRun::finish(plan::DumpPlan& plan, bool has_failed) {
   auto set = dump::DumpSet::open(plan.root);
-  if (!set && set.error().code() == Code::not_found) {
+  if (set ? set->runs().size() == 0 : set.error().code() == Code::not_found) {
     terminal::print_error("nothing was dumped: MindSpore wrote no files to " + plan.root.string() +
-                          "; it dumps programs in GRAPH_MODE");
+                          (has_failed ? "" : "; it dumps programs in GRAPH_MODE"));
     return ok();
   }
   if (!set) return set.take_error();

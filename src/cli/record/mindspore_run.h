@@ -16,9 +16,9 @@ class MindsporeRun {
   // the program. Does nothing unless `plan` is of a data_dump.json. Errors: io.
   static Result<MindsporeRun> begin(const plan::DumpPlan& plan);
 
-  // After a program that imported MindSpore: adds statistics to its files, and removes those that `plan` does
-  // not ask for. Errors: io, corrupt.
-  static Result<> finish(plan::DumpPlan& plan);
+  // After a program that imported MindSpore, and may have failed: adds statistics to its files, and removes
+  // those that `plan` does not ask for. Errors: io, corrupt.
+  static Result<> finish(plan::DumpPlan& plan, bool has_failed);
 
   MindsporeRun(MindsporeRun&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
   ~MindsporeRun();

@@ -98,7 +98,7 @@ Result<int> record(RunArguments& arguments, int& status) {
   else
     print_report(report, !config.path.empty());
   if (report.count('m') > 0)
-    if (auto finished = MindsporeRun::finish(config.plan); !finished)
+    if (auto finished = MindsporeRun::finish(config.plan, run.status != 0); !finished)
       terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
   if (!has_folder && report.count('!') > 0 && report.count('+') == 0) remove_folder(config);
   status = run.status;

@@ -104,9 +104,11 @@ bool DumpFilter::may_lack(const OperatorRun& run) const {
   const std::string& name = run.op != nullptr ? run.op->name : run.name;
   if (!absent.empty()) return absent.contains(kind_name(name));
   if (selector == nullptr) return true;
-  // A dump without graphs has neither '/' in names nor where the type begins in them.
-  return !selector->selects(name) &&
-         (run.op != nullptr || !selector->selects("Default/" + run.type + "-op0"));
+  if (selector->selects(name)) return false;
+  // A dump without graphs has neither '/' in names nor where the type begins in them. Parameters have no
+  // scope.
+  const bool is_cut = run.op == nullptr && run.type != "Parameter";
+  return !is_cut || !selector->selects("Default/" + run.type + "-op0");
 }
 
 Result<DumpFilter> decode_filter(std::string_view config) {

@@ -251,6 +251,10 @@ TEST(DumpFilter, SaysWhatMayBeAbsent) {
   EXPECT_TRUE(may_lack(by_program, conv));
   EXPECT_TRUE(may_lack(by_acl, conv));
   EXPECT_FALSE(may_lack(whole, conv));
+  const std::string_view by_scope =
+      R"j({"common_dump_settings": {"dump_mode": 1, "kernels": ["name-regex(Default/.+)"]}})j";
+  EXPECT_FALSE(may_lack(by_scope, make_run("Conv2D", "Default/conv1-Conv2d/Conv2D-op0", false)));
+  EXPECT_TRUE(may_lack(by_scope, make_run("Parameter", "bn.moving_mean", false))) << "it has no scope";
   // Without a graph the type is all that is known.
   EXPECT_FALSE(may_lack(by_type, make_run("Conv2D", "Default/net/conv1-Conv2d/Conv2D-op0", false)));
   EXPECT_TRUE(may_lack(by_type, make_run("ReLU", "Default/net/relu-ReLU/ReLU-op0", false)));
