@@ -153,7 +153,7 @@ TEST_F(SessionGraphTest, ParametersBesideAFailure) {
   std::vector<std::string> names;
   const dump::DumpSet set = read();
   for (const dump::OperatorRun& run : set.runs()) names.push_back(std::to_string(run.step) + " " + run.name);
-  EXPECT_THAT(names, ElementsAre("0 fc_weight", "1 bad"));
+  EXPECT_THAT(names, ElementsAre("0 fc_weight", "1 bad", "1 fc_weight"));
 }
 
 // Memory that cannot be kept is copied when an operator returns it; and a weight may get other memory.
