@@ -1,0 +1,101 @@
+"""Ten pairs for each kind of answer that was once wrong, written as people write such programs: about half of them are sound."""
+
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+OPDUMP = pathlib.Path(os.environ["OPDUMP_BIN"])
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+TORCH2 = os.environ.get("OPDUMP_TORCH2", "")
+
+
+@functools.cache
+def marked_line(program, name):
+    """The file and line that the program marks with the pair's name, if it does."""
+    for number, line in enumerate((PROGRAMS / program).read_text().splitlines(), 1):
+        if line.endswith(f"# <- {name}"):
+            return f"{program}:{number}"
+    return ""
+
+
+def check(folder, program, name, culprit, python=sys.executable):
+    """Records both runs. `culprit` is a pattern of the operator that compare or blame must name, or None where nothing is wrong."""
+    if not os.path.exists(python):
+        pytest.skip("no torch from PyPI: tools/fetch_torch.sh")
+    for recording, arguments in ("golden", []), ("actual", ["actual"]):
+        done = subprocess.run([OPDUMP, "run", "-o", recording, "--steps", "all", "--", python, PROGRAMS / program, name, *arguments],
+                              cwd=folder, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+    compared = subprocess.run([OPDUMP, "compare", "golden", "actual", "--json"], cwd=folder, capture_output=True, text=True, timeout=600)
+    blamed = subprocess.run([OPDUMP, "blame", "golden", "actual", "--json", "--python", python], cwd=folder, capture_output=True, text=True,
+                            timeout=600)
+    summary, answer = json.loads(compared.stdout.splitlines()[-1]), json.loads(blamed.stdout)
+    said = f"compare exits {compared.returncode}: {summary['text']}\nblame exits {blamed.returncode}: {json.dumps(answer, indent=1)}"
+    if culprit is None:
+        assert {compared.returncode, blamed.returncode} <= {0, 3}, said
+        assert 0 in (compared.returncode, blamed.returncode) or summary["text"], said
+        return
+    assert 1 in (compared.returncode, blamed.returncode), said
+    named = [record for record in [summary.get("first_bad"), *answer["findings"][:1]] if record]
+    assert any(re.search(culprit, record["operator"]) and (record.get("source") or "").endswith(marked_line(program, name))
+               for record in named), said
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("keepdim_loss", "Default/sum-op0"), ("target_without_axis", "smooth_l1_loss"), ("padding_forgotten", "conv2-Conv2d/.*conv"),
+    ("mean_over_batch", "mean-op0"), ("crop_the_context", "slice|clone|_to_copy"),
+    ("flatten_or_view", None), ("image_without_batch", None), ("scale_of_a_channel", None), ("padded_to_eight", None), ("squeezed_later", None),
+])
+def test_another_shape_is_no_rounding(name, culprit, tmp_path):
+    check(tmp_path, "shapes.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("ema_decay", "Default/mul_-op0"), ("eval_forgotten", "1-BatchNorm1d/native_batch_norm"), ("test_set_of_another_mean", "Default/(mul|div)-op"),
+    ("averaged_by_too_many", "Default/div_-op0"), ("pruned_too_much", "Default/gt-op0"),
+    ("logs_the_norm", None), ("one_more_batch", None), ("inference_or_no_grad", None), ("saves_a_checkpoint", None), ("accuracy_by_hand", None),
+])
+def test_what_runs_after_the_last_step_is_compared(name, culprit, tmp_path):
+    check(tmp_path, "tails.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("resumed", None), ("initialised_again", None), ("pretrained_vectors", None), ("resumed_with_optimizer", None), ("preview_noise", None),
+    ("head_not_loaded", "head-Linear|uniform_"), ("optimizer_not_resumed", "optimizer-SGD"), ("initialised_after_loading", "normal_"),
+    ("untied", "lm_head-Linear|normal_|uniform_"), ("buffers_not_loaded", "1-BatchNorm1d/native_batch_norm"),
+])
+def test_results_that_nobody_reads_are_no_fault(name, culprit, tmp_path):
+    check(tmp_path, "unread.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("data_parallel_eps", "1-LayerNorm/native_layer_norm"), ("lightning_padding", "0-Conv2d/"), ("compiled_without_residual", "1-Residual/add"),
+    ("adapter_scale", "0-LoRA/mul"), ("encoder_not_scaled", "2-Attention/div"),
+    ("data_parallel", None), ("lightning", None), ("compiled_eager", None), ("adapter_of_zeros", None), ("averaged", None),
+])
+def test_names_that_a_wrapper_shifts(name, culprit, tmp_path):
+    check(tmp_path, "wrappers.py", name, culprit, TORCH2 if name == "compiled_eager" else sys.executable)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("groups_reversed", None), ("group_per_parameter", None), ("foreach_reversed", None), ("three_groups_for_two", None), ("fused_split", None),
+    ("norm_decayed", "optimizer-AdamW/mul_"), ("rate_of_the_head", "optimizer-SGD/add_"), ("nesterov", "optimizer-SGD/add"),
+    ("layer_forgotten", "optimizer-Adam/"), ("betas_of_a_group", "optimizer-AdamW/_foreach_"),
+])
+def test_optimizers_are_compared_by_parameter(name, culprit, tmp_path):
+    check(tmp_path, "optimizers.py", name, culprit, TORCH2 if name == "fused_split" else sys.executable)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("softmax_by_hand", "Default/(exp|sub)-op"), ("scale_of_the_gradients", "_to_copy|mul-op"), ("squares_in_half", "Default/mul-op0"),
+    ("attention_in_half", "bmm"), ("row_all_masked", "_softmax|masked_fill"),
+    ("causal_mask", None), ("best_so_far", None), ("bfloat16_run", None), ("skipped_step", None), ("log_of_zero", None),
+])
+def test_overflow_is_no_rounding(name, culprit, tmp_path):
+    check(tmp_path, "overflows.py", name, culprit, TORCH2 if name == "attention_in_half" else sys.executable)
