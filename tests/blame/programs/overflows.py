@@ -16,7 +16,7 @@ def softmax_by_hand():  # without the maximum
     logits = net(x) * 300
     if not actual:
         logits = logits - logits.amax(-1, keepdim=True)
-    e = torch.exp(logits)  # <- softmax_by_hand
+    e = torch.exp(logits)
     print((e / e.sum(-1, keepdim=True)).sum(0))
 
 
@@ -45,7 +45,7 @@ def squares_in_half():  # RMSNorm that squares before it casts to float
 def attention_in_half():  # torch 2: scaled after the product rather than before
     q, k, v = ((torch.randn(2, 4, 16) * 100).half() for _ in range(3))
     if actual:
-        att = (q @ k.transpose(1, 2)) * 0.25  # <- attention_in_half
+        att = (q @ k.transpose(1, 2)) * 0.25
     else:
         att = (q * 0.25 / 16) @ k.transpose(1, 2) * 16
     print((att.float().softmax(-1) @ v.float()).mean())
