@@ -34,7 +34,7 @@ def scale_of_the_gradients():
 def squares_in_half():  # RMSNorm that squares before it casts to float
     x = (torch.randn(3, 8) * 400).half()
     if actual:
-        square = x * x  # <- squares_in_half
+        square = x * x
         ms = square.float().mean(-1, keepdim=True)
     else:
         square = x.float() * x.float()
