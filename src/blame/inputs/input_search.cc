@@ -1,6 +1,8 @@
 #include "blame/inputs/input_search.h"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "base/text/text.h"
 #include "blame/differences.h"
@@ -24,6 +26,17 @@ namespace {
 
 // Whether an operator is in no module, as what sets weights.
 bool is_outside(const dump::OperatorRun& run) { return compare::module_of(run) == "Default"; }
+
+// One run has axes of length 1 more, as a batch of one image.
+bool differs_by_single_axes(const SlotComparison& slot) {
+  if (!slot.golden->shape || !slot.actual->shape) return false;
+  const auto others = [](const model::Shape& shape) {
+    std::vector<std::int64_t> dims;
+    std::ranges::copy_if(shape.dims(), std::back_inserter(dims), [](std::int64_t size) { return size != 1; });
+    return dims;
+  };
+  return others(*slot.golden->shape) == others(*slot.actual->shape);
+}
 
 // Who made an input as the recorder saw it; empty if nobody did, or nobody knows.
 std::string recorded_maker(const dump::OperatorRun& reader, std::uint32_t input) {
@@ -93,9 +106,11 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
   const std::string name = compare::slot_name(slot);
   const auto producer = find_producer(golden_, *suspects_[i].golden, golden);
   if (producer && (blame_single(i, *producer) || may_be_unseen(*producer))) return;
+  if (golden == actual && differs_by_single_axes(slot)) return;
   if (compare::fingerprint_of(golden) == compare::fingerprint_of(actual)) {
     findings_.add(i, Cause::input, Confidence::certain, name,
-                  "it has golden's elements in another order (transposed?)" + describe_view(i));
+                  std::string("it has golden's elements in another ") +
+                      (golden == actual ? "shape" : "order (transposed?)") + describe_view(i));
     return;
   }
   if (producer && golden.size() > 1 && !suspects_[i].is_across) {  // else by chance, or loaded there

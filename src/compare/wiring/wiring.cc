@@ -88,15 +88,17 @@ std::optional<std::size_t> Wiring::maker(std::size_t reader, const dump::Slot& i
 }
 
 void Wiring::add_writers(const dump::CallWiring::Maker& maker, std::uint32_t rank, std::int64_t step,
-                         unsigned depth, Writers& found) const {
+                         std::set<Key>& seen, Writers& found) const {
   step -= maker.steps_before;
+  const bool is_behind_a_view = !seen.empty();
+  if (!seen.emplace(rank, maker.number, step).second) return;
   if (const auto known = executions_.find({rank, maker.number, step}); known != executions_.end()) {
     found.are_whole &= known->second != kSeveral;
     if (known->second != kSeveral) found.executions.push_back(known->second);
     return;
   }
   const auto listed = first_.find({rank, maker.number});
-  if (listed == first_.end() || depth == kMostInARow) {
+  if (listed == first_.end() || seen.size() >= kMostInARow) {
     found.are_whole = false;
     return;
   }
@@ -104,14 +106,14 @@ void Wiring::add_writers(const dump::CallWiring::Maker& maker, std::uint32_t ran
   if (wiring == nullptr || !is_view(runs_, listed->second)) {
     // What a view reads is known of the step in which it is listed: what was made before need not be made
     // again.
-    found.are_whole &= depth > 0;
-    if (depth > 0) found.executions.push_back(listed->second);
+    found.are_whole &= is_behind_a_view;
+    if (is_behind_a_view) found.executions.push_back(listed->second);
     return;
   }
   for (const dump::CallWiring::Input& input : wiring->inputs) {
-    if (input.maker) add_writers(*input.maker, rank, step, depth + 1, found);
+    if (input.maker) add_writers(*input.maker, rank, step, seen, found);
     for (const dump::CallWiring::Maker& writer : input.changed_by)
-      add_writers(writer, rank, step, depth + 1, found);
+      add_writers(writer, rank, step, seen, found);
   }
 }
 
@@ -123,9 +125,12 @@ Wiring::Writers Wiring::writers(std::uint32_t reader, std::uint32_t input) const
   const dump::CallWiring::Input* const known = wiring == nullptr ? nullptr : wiring->find(input);
   if (known == nullptr) return found;
   const dump::Runs::Section& section = runs_.section_of(reader);
-  if (known->maker) add_writers(*known->maker, section.rank, section.step, 0, found);
-  for (const dump::CallWiring::Maker& writer : known->changed_by)
-    add_writers(writer, section.rank, section.step, 0, found);
+  const auto add = [&](const dump::CallWiring::Maker& writer) {
+    std::set<Key> seen;
+    add_writers(writer, section.rank, section.step, seen, found);
+  };
+  if (known->maker) add(*known->maker);
+  std::ranges::for_each(known->changed_by, add);
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -60,7 +61,7 @@ class Wiring {
   void read() const;
   std::optional<std::uint32_t> find(std::uint32_t reader, const dump::CallWiring::Maker& maker) const;
   void add_writers(const dump::CallWiring::Maker& maker, std::uint32_t rank, std::int64_t step,
-                   unsigned depth, Writers& found) const;
+                   std::set<Key>& seen, Writers& found) const;
   bool is_dead(std::uint32_t execution, unsigned depth) const;
   static constexpr std::uint32_t kSeveral = UINT32_MAX;  // executions have one key
   static constexpr unsigned kMostInARow = 64;            // operators that write to one tensor in place
