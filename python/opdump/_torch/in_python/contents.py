@@ -119,10 +119,10 @@ def _only_torch_writes(storage: Any) -> bool:
 
 
 def find_storage(tensor: Any) -> Any:
-    """None: it has none, or is of a kind that throws when it is asked."""
+    """None: it has none, as sparse tensors and those of other libraries: torch throws when they are asked."""
     try:
         return storage_of(tensor)
-    except (RuntimeError, NotImplementedError):
+    except RuntimeError:
         return None
 
 
