@@ -60,9 +60,10 @@ def test_an_overflow_comes_before_what_follows_from_it(answers):
     assert "65504" in first["why"]
 
 
-@pytest.mark.parametrize("program, named", [("numpy_escape.py", "uniform_"), ("half_loaded.py", "uniform_")])
+@pytest.mark.parametrize("program, named", [("numpy_escape.py", "uniform_"), ("half_loaded.py", "uniform_"), ("sliced_later.py", "uniform_"),
+                                            ("view_each_step.py", "normal_")])
 def test_what_may_be_read_counts(answers, program, named):
-    """Memory that was handed to NumPy, and a tensor that is replaced in part."""
+    """Memory that was handed to NumPy, a tensor that is replaced in part, and views that are read before it is replaced."""
     (compared, summary), _ = answers(program)
     assert compared == 1 and named in summary["first_bad"]["operator"]
 

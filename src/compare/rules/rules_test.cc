@@ -44,13 +44,13 @@ void fill_unfinished(Program& golden, Program& actual) {
   actual.op("exp.a", {{1, 2}}, {}).dump().state("recording");
 }
 
-// A random initialisation over which weights are loaded.
 // A batch of two rows, and the second of them alone.
 void fill_batch(Program& golden, Program& actual) {
   golden.logged("Default/exp-op0", {{1, 2}}, {{3, 4}}).wired("Default/exp-op0", {{.is_outside = true}});
   actual.logged("Default/exp-op0", {{2}}, {{4}}).wired("Default/exp-op0", {{.is_outside = true}});
 }
 
+// A random initialisation over which weights are loaded.
 void fill_never_read(Program& golden, Program& actual) {
   using Input = dump::CallWiring::Input;
   for (auto& [run, first] : {std::pair(&golden, 3.f), std::pair(&actual, 4.f)})

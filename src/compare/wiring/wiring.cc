@@ -44,14 +44,26 @@ void Wiring::read() const {
     if (!is_new) known->second = kSeveral;
     first_.try_emplace({section.rank, runs_.operator_number(i)}, i);
   }
+}
+
+void Wiring::read_uses() const {
+  read();
+  if (std::exchange(has_read_uses_, true)) return;
   for (std::uint32_t i = 0; i < runs_.size(); ++i) {
     const auto wiring = runs_.wiring_of(i);
     if (wiring == nullptr) continue;
     for (const dump::CallWiring::Input& input : wiring->inputs) {
       const bool overwrites = input.is_overwritten && input.as() != dump::CallWiring::As::view;
       const auto add = [&](const dump::CallWiring::Maker& maker) {
-        if (const auto execution = find(i, maker))
+        if (const auto execution = find(i, maker)) {
           uses_[{*execution, maker.output}].push_back({i, overwrites});
+          return;
+        }
+        const dump::Runs::Section& section = runs_.section_of(i);
+        std::set<Key> seen;
+        Writers behind_views;
+        add_writers(maker, section.rank, section.step, seen, behind_views);
+        viewed_.insert(behind_views.executions.begin(), behind_views.executions.end());
       };
       if (input.maker) add(*input.maker);
       for (const dump::CallWiring::Maker& maker : input.changed_by) add(maker);
@@ -136,7 +148,7 @@ Wiring::Writers Wiring::writers(std::uint32_t reader, std::uint32_t input) const
 
 bool Wiring::is_overwritten_unread(std::uint32_t execution) const {
   if (!is_recorded()) return false;
-  read();
+  read_uses();
   return is_dead(execution, 0);
 }
 
@@ -144,23 +156,35 @@ bool Wiring::is_overwritten_unread(std::uint32_t execution) const {
 bool Wiring::is_dead(std::uint32_t execution, unsigned depth) const {
   if (const auto known = dead_.find(execution); known != dead_.end()) return known->second;
   if (depth == kMostInARow) return false;
-  bool is_dead_here = true, has_output = false;
+  bool is_dead_here = !viewed_.contains(execution), has_output = false;
   for (const dump::Slot& slot : runs_.slots(execution)) {
-    if (slot.side != model::Side::output) continue;
+    if (slot.side != model::Side::output || !is_dead_here) continue;
     has_output = true;
     const auto uses = uses_.find({execution, slot.index});
     // What nobody is known to read, nobody is known to replace, either.
-    if (uses == uses_.end()) {
-      is_dead_here = false;
-      break;
-    }
-    is_dead_here &= std::ranges::any_of(uses->second, [&](const Use& use) {
-      return use.overwrites || runs_.without_slots(use.reader).type.ends_with('_');
-    });
-    is_dead_here &= std::ranges::all_of(
-        uses->second, [&](const Use& use) { return use.overwrites || is_dead(use.reader, depth + 1); });
+    is_dead_here = uses != uses_.end() && std::ranges::any_of(uses->second, [&](const Use& use) {
+                     return use.overwrites || runs_.without_slots(use.reader).type.ends_with('_');
+                   });
+    is_dead_here =
+        is_dead_here && std::ranges::all_of(uses->second, [&](const Use& use) {
+          return use.overwrites || is_unread_view(use.reader, depth + 1) || is_dead(use.reader, depth + 1);
+        });
   }
   return dead_[execution] = has_output && is_dead_here;
+}
+
+bool Wiring::is_unread_view(std::uint32_t execution, unsigned depth) const {
+  if (depth == kMostInARow || viewed_.contains(execution) || !is_view(runs_, execution)) return false;
+  for (const dump::Slot& slot : runs_.slots(execution)) {
+    if (slot.side != model::Side::output) continue;
+    const auto uses = uses_.find({execution, slot.index});
+    if (uses == uses_.end()) continue;
+    if (std::ranges::any_of(uses->second, [&](const Use& use) {
+          return !use.overwrites && !is_unread_view(use.reader, depth + 1);
+        }))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace opdump::compare

@@ -53,16 +53,19 @@ class Wiring {
   Writers writers(std::uint32_t reader, std::uint32_t input) const;
 
   // Whether everything that an execution made was replaced before anything read it: a random initialisation
-  // over which weights are loaded. False where that is not certain, as always where nothing is recorded.
+  // over which weights are loaded. A view that no operator reads is no reader: memory that leaves the engine
+  // has no known maker from then on. False where that is not certain, as always where nothing is recorded.
   bool is_overwritten_unread(std::uint32_t execution) const;
 
  private:
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // rank, number of the operator, step
   void read() const;
+  void read_uses() const;
   std::optional<std::uint32_t> find(std::uint32_t reader, const dump::CallWiring::Maker& maker) const;
   void add_writers(const dump::CallWiring::Maker& maker, std::uint32_t rank, std::int64_t step,
                    std::set<Key>& seen, Writers& found) const;
   bool is_dead(std::uint32_t execution, unsigned depth) const;
+  bool is_unread_view(std::uint32_t execution, unsigned depth) const;
   static constexpr std::uint32_t kSeveral = UINT32_MAX;  // executions have one key
   static constexpr unsigned kMostInARow = 64;            // operators that write to one tensor in place
 
@@ -72,10 +75,12 @@ class Wiring {
   };
 
   const dump::Runs& runs_;
-  mutable bool is_read_ = false;
+  mutable bool is_read_ = false, has_read_uses_ = false;
   mutable std::map<Key, std::uint32_t> executions_;
   mutable std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_;  // by rank and operator
   mutable std::map<Output, std::vector<Use>> uses_;
+  mutable std::set<std::uint32_t>
+      viewed_;  // executions that are read through views which their step does not list
   mutable std::map<std::uint32_t, bool> dead_;  // what was asked
 };
 

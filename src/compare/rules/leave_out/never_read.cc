@@ -14,22 +14,27 @@ class NeverRead : public RuleState {
  public:
   NeverRead(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
 
-  // As the wiring of both runs has it; memory that is written without an operator is none that it knows.
+  // As the wiring of each run has it; memory that is written without an operator is none that it knows.
   bool look(OperatorComparison& op, Ledger& ledger) override {
-    const auto differs = [](const SlotComparison& slot) {
-      return side_of(slot) == model::Side::output && is_difference(slot.verdict);
-    };
     const OperatorPair& pair = study_.pairs[ledger.next_place()];
-    if (!pair.is_whole() || std::ranges::none_of(op.slots, differs) ||
-        !study_.golden_wiring->is_overwritten_unread(pair.golden) ||
-        !study_.actual_wiring->is_overwritten_unread(pair.actual))
+    const bool is_single = !pair.is_whole();
+    const auto counts = [&](const SlotComparison& slot) {
+      return is_single ? slot.verdict != Verdict::skipped : is_difference(slot.verdict);
+    };
+    const auto is_output = [&](const SlotComparison& slot) {
+      return side_of(slot) == model::Side::output && counts(slot);
+    };
+    if (std::ranges::none_of(op.slots, is_output) || is_read(*study_.golden_wiring, pair.golden) ||
+        is_read(*study_.actual_wiring, pair.actual))
       return false;
+    const std::string reason = "replaced before anything reads it";
     for (SlotComparison& slot : op.slots) {
-      if (!is_difference(slot.verdict)) continue;
+      if (!counts(slot)) continue;
       slot.verdict = Verdict::skipped;
-      slot.reason = "replaced before anything reads it";
+      slot.reason = reason;
       slot.rule = rule_.name;
     }
+    if (is_single) op.left_out = reason;
     op.rule = rule_.name;
     if (count_++ == 0) first_ = one_line(operator_name(op.run()));
     return true;
@@ -43,6 +48,10 @@ class NeverRead : public RuleState {
   }
 
  private:
+  static bool is_read(const Wiring& wiring, std::uint32_t execution) {
+    return execution != OperatorPair::kNone && !wiring.is_overwritten_unread(execution);
+  }
+
   const Rule& rule_;
   const Study& study_;
   std::uint64_t count_ = 0;
@@ -51,16 +60,16 @@ class NeverRead : public RuleState {
 
 }  // namespace
 
-const Rule kNeverRead{
-    .name = "never-read",
-    .sentence =
-        "what is replaced in both runs before anything reads it, as a random initialisation "
-        "over which weights are loaded, says nothing",
-    .stage = Stage::leave_out,
-    .applies =
-        [](const Study& study) {
-          return study.is_plain() && study.golden_wiring->is_recorded() && study.actual_wiring->is_recorded();
-        },
-    .begin = begin_state<NeverRead>};
+const Rule kNeverRead{.name = "never-read",
+                      .sentence =
+                          "what is replaced before anything reads it, as a random initialisation "
+                          "over which weights are loaded, says nothing",
+                      .stage = Stage::leave_out,
+                      .applies =
+                          [](const Study& study) {
+                            return study.is_plain() && study.golden_wiring->is_recorded() &&
+                                   study.actual_wiring->is_recorded();
+                          },
+                      .begin = begin_state<NeverRead>};
 
 }  // namespace opdump::compare
