@@ -436,6 +436,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/rounding/choice.cc
   compare/rules/rounding/conditioning.cc
   compare/rules/rounding/flips.cc
+  compare/rules/rounding/masked_numbers.cc
   compare/rules/rounding/quantised_steps.cc
   compare/rules/rounding/recompute.cc
   compare/rules/rounding/rewritten_results.cc

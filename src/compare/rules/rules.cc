@@ -5,6 +5,7 @@
 #include "compare/rules/explain/explain.h"
 #include "compare/rules/gains/usual.h"
 #include "compare/rules/leave_out/leave_out.h"
+#include "compare/rules/rounding/masked_numbers.h"
 #include "compare/rules/rounding/quantised_steps.h"
 #include "compare/rules/rounding/rounding.h"
 #include "compare/rules/rule.h"
@@ -22,7 +23,7 @@ std::span<const Rule* const> rules() {
       &kOtherArgument,
       // The first reason that excuses an operator settles it.
       &kRounding, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding, &kOtherKernel,
-      &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains,
+      &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains, &kMaskedNumbers,
       // Why outputs differ that are still bad.
       &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair,
       // After the last operator: what the bad ones mean together.

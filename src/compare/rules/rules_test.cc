@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -113,6 +114,15 @@ void fill_mask(Program& golden, Program& actual) {
 void fill_cancelled(Program& golden, Program& actual) {
   golden.op("sum.a", {{1, -1, 1, -1}}, {{1e-8F}});
   actual.op("sum.a", {{1, -1, 1, -1}}, {{2e-8F}});
+}
+
+// A mask with the least number in actual, which a softmax does not tell from -inf.
+void fill_masks(Program& golden, Program& actual) {
+  for (auto& [run, least] : {std::pair(&golden, -INFINITY), std::pair(&actual, -1e9F)})
+    run->logged("Default/masked_fill-op0", {{1, 2}}, {{1, least}})
+        .wired("Default/masked_fill-op0", {{.is_outside = true}})
+        .logged("Default/_softmax-op0", {{1, least}}, {{1, 0}})
+        .wired("Default/_softmax-op0", {{.maker = {{.name = "Default/masked_fill-op0"}}}});
 }
 
 // Products of numbers that actual rounds to 10 bits after the first.
@@ -382,6 +392,7 @@ constexpr Example kExamples[] = {
     {"known-rounding", fill_mask, "row c rounding", "row c inherited"},
     {"cancelled-terms", fill_cancelled, "row a rounding", "row a own_error"},
     {"matrix-units", fill_units, "row Default_mm-op0 match", "row Default_mm-op0 own_error"},
+    {"masked-numbers", fill_masks, "answer same", "answer differs"},
     {"usual-gains", fill_outputs, "row b rounding", "row b own_error"},
     {"other-state", fill_state, "the seed is 1 in golden and 2 in actual", "Default_rand-op0 own_error\n"},
     {"other-way", fill_sums, "answer same", "answer differs"},

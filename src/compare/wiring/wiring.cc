@@ -146,6 +146,31 @@ Wiring::Writers Wiring::writers(std::uint32_t reader, std::uint32_t input) const
   return found;
 }
 
+// False if others may read it, too.
+bool Wiring::add_readers(Output output, std::set<std::uint32_t>& found) const {
+  if (viewed_.contains(output.execution)) return false;
+  const auto uses = uses_.find(output);
+  if (uses == uses_.end()) return true;
+  for (const Use& use : uses->second) {
+    if (use.overwrites) continue;
+    if (!is_view(runs_, use.reader)) {
+      found.insert(use.reader);
+      continue;
+    }
+    for (const dump::Slot& slot : runs_.slots(use.reader))
+      if (slot.side == model::Side::output && !add_readers({use.reader, slot.index}, found)) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<std::uint32_t>> Wiring::readers(Output output) const {
+  if (!is_recorded()) return std::nullopt;
+  read_uses();
+  std::set<std::uint32_t> found;
+  if (!add_readers(output, found) || found.empty()) return std::nullopt;
+  return std::vector(found.begin(), found.end());
+}
+
 bool Wiring::is_overwritten_unread(std::uint32_t execution) const {
   if (!is_recorded()) return false;
   read_uses();

@@ -52,6 +52,10 @@ class Wiring {
   };
   Writers writers(std::uint32_t reader, std::uint32_t input) const;
 
+  // All executions of the run that read an output, itself or a view of it, in order. Nothing if none is known
+  // to, or if others may: through views that their step does not list.
+  std::optional<std::vector<std::uint32_t>> readers(Output output) const;
+
   // Whether everything that an execution made was replaced before anything read it: a random initialisation
   // over which weights are loaded. A view that no operator reads is no reader: memory that leaves the engine
   // has no known maker from then on. False where that is not certain, as always where nothing is recorded.
@@ -65,6 +69,7 @@ class Wiring {
   void add_writers(const dump::CallWiring::Maker& maker, std::uint32_t rank, std::int64_t step,
                    std::set<Key>& seen, Writers& found) const;
   bool is_dead(std::uint32_t execution, unsigned depth) const;
+  bool add_readers(Output output, std::set<std::uint32_t>& found) const;
   bool is_unread_view(std::uint32_t execution, unsigned depth) const;
   static constexpr std::uint32_t kSeveral = UINT32_MAX;  // executions have one key
   static constexpr unsigned kMostInARow = 64;            // operators that write to one tensor in place
