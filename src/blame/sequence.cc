@@ -7,6 +7,7 @@
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
 #include "compare/facts/rewritten.h"
+#include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/rules/accuse/accuse.h"
 #include "compare/rules/ledger.h"
@@ -45,6 +46,13 @@ std::optional<std::uint32_t> find_first(const Suspects& suspects, const InputSea
   }
   const bool ends_equal = suspects.before_equal().contains(suspects.size() - 1);
   return candidate && !ends_equal ? candidate : inputs.feeder();
+}
+
+bool makes_view(const OperatorComparison& op) {
+  return std::ranges::any_of(op.slots, [](const compare::SlotComparison& slot) {
+    return side_of(slot) == model::Side::output &&
+           (slot.golden != nullptr ? slot.golden : slot.actual)->undumped_reason == "view";
+  });
 }
 
 std::string only_in(const OperatorComparison& op) {
@@ -129,6 +137,9 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
     if (const auto maker = suspects.find(origin->op.run()); maker && matters(suspects, *maker))
       return add(*maker, only_in(suspects[*maker]) + instead_of(suspects, *maker) + ", and " +
                              compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
+  // A view computes nothing that could be replayed.
+  if (origin != nullptr && !is_paired(bad) && !bad.cause.empty() && makes_view(bad))
+    if (const auto view = suspects.find(bad.run())) return add(*view, bad.cause);
   // An operator with a cause was chosen for its reader.
   const bool is_single = !is_paired(bad) && bad.cause.empty();
   auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);

@@ -150,6 +150,7 @@ class Origin {
     if (in_actual && !partner_in_golden(*in_actual)) origin = of_single(name, *in_actual, true);
     if (!origin.single && in_golden && !partner_in_actual(*in_golden))
       origin = of_single(name, *in_golden, false);
+    if (auto view = origin.single ? find_narrowing_view(name, *origin.single) : std::nullopt) return *view;
     if (!origin.single)
       origin.text = name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
                     model::format_shape(*slot.actual->shape) + " in actual";
@@ -165,6 +166,39 @@ class Origin {
     return {.text = name + " is made by " + one_line(operator_name(runs.without_slots(run))) +
                     ", which only " + (is_actual ? "actual" : "golden") + " has",
             .single = static_cast<std::size_t>(pair - pairs_.begin())};
+  }
+  // Among what the operator at `place` and others of its run alone have moved: a view that has fewer elements
+  // than what it views, as a slice. The first of several.
+  std::optional<InputOrigin> find_narrowing_view(const std::string& name, std::size_t place) const {
+    const bool is_actual = pairs_[place].golden == OperatorPair::kNone;
+    const Wiring& wiring = is_actual ? actual_ : golden_;
+    std::optional<std::uint32_t> view;
+    for (auto at = is_actual ? pairs_[place].actual : pairs_[place].golden; moves(wiring.runs(), at);) {
+      if (is_narrowing_view(wiring.runs(), at)) view = at;
+      const auto maker = wiring.recorded(at, 0).maker;
+      if (!maker || (is_actual ? partner_in_golden(maker->execution) : partner_in_actual(maker->execution)))
+        break;
+      at = maker->execution;
+    }
+    const auto pair = std::ranges::find(pairs_, view.value_or(OperatorPair::kNone),
+                                        is_actual ? &OperatorPair::actual : &OperatorPair::golden);
+    if (!view || pair == pairs_.end()) return std::nullopt;
+    return InputOrigin{.text = name + " is a part of a tensor, which only " +
+                               (is_actual ? "actual" : "golden") +
+                               " takes: " + one_line(operator_name(wiring.runs().without_slots(*view))),
+                       .single = static_cast<std::size_t>(pair - pairs_.begin()),
+                       .is_narrowed = true};
+  }
+  static bool moves(const dump::Runs& runs, std::size_t run) {
+    return kind_of(runs.without_slots(run).type).role == OperatorRole::moves;
+  }
+  static bool is_narrowing_view(const dump::Runs& runs, std::size_t run) {
+    std::uint64_t viewed = 0, taken = 0;
+    for (const dump::Slot& slot : runs.slots(run)) {
+      if (slot.undumped_reason != "view") continue;
+      (slot.side == model::Side::input ? viewed : taken) += element_count_of(slot);
+    }
+    return taken > 0 && taken < viewed;
   }
   // The operator that made what `run` and others before it only copy, if only its run has it, too.
   std::size_t see_through_copies(const Wiring& wiring, std::size_t run, bool is_actual) const {

@@ -25,9 +25,11 @@ struct InputOrigin {
   //   "input.0 is what Default/norm-op0 made, in golden what Default/add-op0 made"
   //   "input.0 has golden's elements in another order (transposed?)"
   //   "input.0 is made by Default/fc/mul-op3, which only actual has"
+  //   "input.0 is a part of a tensor, which only actual takes: Default/slice-op5"
   std::string text = {};
-  // The last one: the place in `pairs` of that operator.
+  // The last two: the place in `pairs` of that operator.
   std::optional<std::size_t> single = {};
+  bool is_narrowed = false;  // it is a view that drops elements, which is no other way to compute the same
 };
 
 // Of an operator that both runs have, and whose inputs differ. What only copies data, as to another type, is
