@@ -670,7 +670,9 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/ls/ls_wiring.cc
   cli/compare/make_result.cc
   cli/record/model_inputs.cc
+  cli/record/against.cc
   cli/record/golden_data.cc
+  cli/record/growing.cc
   cli/record/mindspore_run.cc
   cli/record/plan.cc
   cli/python_package.cc

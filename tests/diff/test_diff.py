@@ -55,6 +55,16 @@ def test_a_fault_at_step_137_of_300_is_found(diff, tmp_path, fault, operator, te
     assert sorted(path.name for path in (tmp_path / "opdump_diff").iterdir()) == ["a", "b", "report.html", "result.opdump"]
 
 
+def test_b_is_stopped_where_it_parts(diff, tmp_path):
+    slow = program("slow.py", "--steps", "100")
+    status, answer, log = diff("--no-rerun", slow, f"{slow} --fault factor --pause 0.2")
+    assert (status, answer["outcome"], answer["step"]) == (1, "differs", 5), log
+    assert 7 <= len((tmp_path / "opdump_diff/b/fingerprints.log").read_text().splitlines()) < 90
+    status, answer, log = diff("--no-rerun", "--keep-going", slow, f"{slow} --fault factor --pause 0.02")
+    assert (status, answer["step"]) == (1, 5), log
+    assert "99 " in (tmp_path / "opdump_diff-2/b/fingerprints.log").read_text()
+
+
 def test_equal_programs_are_identical_to_the_last_bit(diff):
     status, answer, log = diff(f"{TRAIN} --steps 40", f"{TRAIN} --steps 40")
     assert (status, answer["outcome"], answer["steps"]) == (0, "identical", 40), log

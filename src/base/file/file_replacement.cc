@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -150,6 +151,27 @@ Result<> write_file_atomic(const std::filesystem::path& path, std::string_view t
   OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, mode));
   OPDUMP_CHECK_OK(file.append(text));
   return file.finish();
+}
+
+Result<std::uint64_t> replace_by_link(const std::filesystem::path& path,
+                                      const std::filesystem::path& target) {
+  struct stat mine {
+  }, other{};
+  if (::lstat(path.c_str(), &mine) != 0 || ::lstat(target.c_str(), &other) != 0 || !S_ISREG(mine.st_mode) ||
+      !S_ISREG(other.st_mode) || mine.st_size != other.st_size || mine.st_dev != other.st_dev ||
+      mine.st_ino == other.st_ino)
+    return std::uint64_t{0};
+  OPDUMP_TRY(const MappedFile a, MappedFile::open(path.string()));
+  OPDUMP_TRY(const MappedFile b, MappedFile::open(target.string()));
+  if (!std::ranges::equal(a.bytes(), b.bytes())) return std::uint64_t{0};
+  const std::filesystem::path temporary = path.string() + ".link-" + std::to_string(::getpid());
+  if (::link(target.c_str(), temporary.c_str()) != 0) return std::uint64_t{0};  // not on this file system
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const Error failure = io_error(path, "rename");
+    ::unlink(temporary.c_str());
+    return failure;
+  }
+  return mine.st_nlink > 1 ? std::uint64_t{0} : static_cast<std::uint64_t>(mine.st_size);
 }
 
 }  // namespace opdump

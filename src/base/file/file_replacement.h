@@ -1,6 +1,7 @@
 // A file that is written piece by piece and takes the place of another one when it is whole.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -45,5 +46,9 @@ Result<> write_named_file(const std::filesystem::path& path, std::string_view te
 
 // Replaces `path` by `text` so that a reader sees the old file or the new one, never a part.
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode);
+
+// Makes `path` another name of the file `target` if both are files of the same bytes, and not one file yet.
+// Returns how many bytes that saves, 0 if nothing was changed. Errors: io.
+Result<std::uint64_t> replace_by_link(const std::filesystem::path& path, const std::filesystem::path& target);
 
 }  // namespace opdump

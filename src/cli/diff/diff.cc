@@ -2,6 +2,7 @@
 // that is. Runs both for fingerprints, finds the step, and runs both again for that step with tensors.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "cli/diff/answer.h"
 #include "cli/diff/judge.h"
 #include "cli/diff/side.h"
+#include "cli/record/growing.h"
 #include "cli/verb.h"
 #include "compare/names.h"
 #include "result/page.h"
@@ -53,7 +55,7 @@ struct DiffArguments {
   std::vector<CommandLine> commands;
   std::vector<std::string> directories;
   std::string output, budget;
-  bool json = false, no_rerun = false;
+  bool json = false, no_rerun = false, keep_going = false;
   unsigned noise = 1;
   BlameArguments blame;
 };
@@ -69,6 +71,7 @@ void declare(CLI::App& app, DiffArguments& arguments) {
       ->type_name("FOLDER");
   app.add_flag("--no-rerun", arguments.no_rerun,
                "Do not run the programs again for tensors; print the commands that do");
+  app.add_flag("--keep-going", arguments.keep_going, "Do not stop B where it parts from A");
   app.add_option("--noise", arguments.noise,
                  "Run A so many times: what A alone does not reproduce is no fault of B; default: 1")
       ->check(CLI::Range(1U, 16U));
@@ -142,16 +145,29 @@ class Diff {
     return options;
   }
 
-  Result<Recorded> record_side(const DiffSide& side, const std::string& name,
-                               const RecordingOptions& options) const {
-    OPDUMP_TRY(SideRun recording, record(side, name, with_budget(options)));
+  Result<Recorded> record_side(const DiffSide& side, const std::string& name, const RecordingOptions& options,
+                               const std::function<bool()>& poll = {}) const {
+    OPDUMP_TRY(SideRun recording, record(side, name, with_budget(options), poll));
     OPDUMP_TRY(dump::DumpSet dump, open_recording(side, recording));
     return Recorded{std::move(recording), std::move(dump)};
   }
 
-  Result<Recorded> record_fingerprints(const DiffSide& side, const std::string& name) const {
+  Result<Recorded> record_fingerprints(const DiffSide& side, const std::string& name,
+                                       const std::function<bool()>& poll = {}) const {
     terminal::print_error("running " + side.name + " for fingerprints: " + side.command.text);
-    return record_side(side, name, kFingerprints);
+    return record_side(side, name, kFingerprints, poll);
+  }
+
+  // B is stopped once it has come to the end of the step in which it parts from A.
+  Result<Recorded> record_against(const Recorded& golden, const std::optional<Noise>& noise) const {
+    if (arguments_.keep_going) return record_fingerprints(sides_[1], kFingerprintsName);
+    Growth growth(sides_[1].folder / kFingerprintsName);
+    return record_fingerprints(sides_[1], kFingerprintsName, [&] {
+      return growth.poll([&](const dump::DumpSet& actual) {
+        const auto answer = judge_runs(golden.dump, actual, noise);
+        return answer && !answer->rerun.empty() && has_ended(actual, *answer->rerun.rbegin());
+      });
+    });
   }
 
   // How the runs ended, which may be why there is no more to compare.
@@ -182,13 +198,13 @@ class Diff {
   }
 
   Result<DiffAnswer> look_at_two() {
-    OPDUMP_TRY(const Recorded golden, record_fingerprints(sides_[0], "fingerprints"));
+    OPDUMP_TRY(const Recorded golden, record_fingerprints(sides_[0], kFingerprintsName));
     std::optional<Noise> noise;
     for (unsigned i = 2; i <= arguments_.noise && !noise; ++i) {
       OPDUMP_TRY(const Recorded again, record_fingerprints(sides_[0], "fingerprints-" + std::to_string(i)));
       OPDUMP_TRY(noise, find_noise(golden.dump, again.dump));
     }
-    OPDUMP_TRY(const Recorded actual, record_fingerprints(sides_[1], "fingerprints"));
+    OPDUMP_TRY(const Recorded actual, record_against(golden, noise));
     OPDUMP_TRY(DiffAnswer answer, judge_runs(golden.dump, actual.dump, noise));
     if (!answer.rerun.empty()) OPDUMP_CHECK_OK(look_closer(answer));
     note_ends(answer, sides_[0], golden);
@@ -281,7 +297,7 @@ class Diff {
     answer.blame = std::move(blamed);
   }
 
-  static constexpr const char* kStepName = "step";
+  static constexpr const char *kFingerprintsName = "fingerprints", *kStepName = "step";
 
   const DiffArguments& arguments_;
   std::vector<DiffSide> sides_;

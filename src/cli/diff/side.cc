@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -48,11 +49,13 @@ bool has_recording(const fs::path& dump) {
   return false;
 }
 
-int wait_for(LoggedChild& child, const std::string& label) {
+// Its exit status; nothing if `poll` said that it should end.
+std::optional<int> wait_for(LoggedChild& child, const std::string& label, const std::function<bool()>& poll) {
   terminal::LiveLine line;
   const auto begin = steady_clock::now();
   for (;;) {
-    if (const auto status = child.wait(std::chrono::milliseconds(200))) return *status;
+    if (const auto status = child.wait(std::chrono::milliseconds(200))) return status;
+    if (poll && poll()) return std::nullopt;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - begin);
     line.show(label + ": " + std::to_string(seconds.count()) + " s");
   }
@@ -76,7 +79,8 @@ Error explain(const DiffSide& side, const SideRun& recording) {
 
 }  // namespace
 
-Result<SideRun> record(const DiffSide& side, const std::string& name, const RecordingOptions& options) {
+Result<SideRun> record(const DiffSide& side, const std::string& name, const RecordingOptions& options,
+                       const std::function<bool()>& poll) {
   std::error_code failure;
   const fs::path program = fs::read_symlink("/proc/self/exe", failure);
   if (failure) return Error(Code::io, "/proc/self/exe: " + failure.message());
@@ -88,7 +92,10 @@ Result<SideRun> record(const DiffSide& side, const std::string& name, const Reco
                          .log = recording.log};
   auto child = LoggedChild::start(plan);
   if (!child) return child.take_error().within(side.name + " cannot be started");
-  recording.status = wait_for(*child, "running " + side.name);
+  const auto status = wait_for(*child, "running " + side.name, poll);
+  recording.was_stopped = !status;
+  if (!status) child->stop();
+  recording.status = status.value_or(0);
   recording.dump = side.folder / name;
   if (recording.status != 0) recording.last_line = last_line(recording.log, false);
   if (!has_recording(recording.dump)) return explain(side, recording);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,9 @@ struct DiffSide {
 // A run of the command.
 struct SideRun {
   std::filesystem::path dump{}, log{};
-  int status = 0;           // its exit status
-  std::string last_line{};  // of what it printed, if it ended with an error
+  int status = 0;            // its exit status
+  std::string last_line{};   // of what it printed, if it ended with an error
+  bool was_stopped = false;  // by `poll`
 };
 
 // The arguments of `opdump run` between -o and the command: {"--steps", "137"}.
@@ -31,9 +33,11 @@ using RecordingOptions = std::vector<std::string>;
 inline const RecordingOptions kFingerprints{"--steps", "all", "--fingerprints"};
 
 // Runs the command under `opdump run`, which records into the folder `name` in that of the side. What the
-// command prints goes to a file beside it. A line on a terminal says for how long it runs. Errors: not_found,
-// io, usage -- it could not be started, or recorded nothing; the message is a sentence.
-Result<SideRun> record(const DiffSide& side, const std::string& name, const RecordingOptions& options);
+// command prints goes to a file beside it. A line on a terminal says for how long it runs. `poll`, if there
+// is one, is called again and again meanwhile; once it returns true, the command is asked to end. Errors:
+// not_found, io, usage -- it could not be started, or recorded nothing; the message is a sentence.
+Result<SideRun> record(const DiffSide& side, const std::string& name, const RecordingOptions& options,
+                       const std::function<bool()>& poll = {});
 
 // The same as a line for a shell.
 std::string recording_command(const DiffSide& side, const std::string& name, const RecordingOptions& options);

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/file/file.h"
@@ -144,11 +146,18 @@ Result<> set_environment(const ProgramSettings& settings, const RunReport& repor
   return ok();
 }
 
-Result<ProgramRun> run_program(const std::vector<std::string>& command) {
+Result<ProgramRun> run_program(const std::vector<std::string>& command, const std::function<bool()>& poll) {
+  constexpr auto kPause = std::chrono::milliseconds(100);
   forward_signals();
   OPDUMP_TRY(const Started started, start(command));
   ProgramRun run{.error = started.error};
   if (started.error != 0) return run;
+  while (poll && !run.was_stopped) {
+    if (::waitpid(started.pid, &run.status, WNOHANG) > 0) return run;
+    std::this_thread::sleep_for(kPause);
+    run.was_stopped = poll();
+  }
+  if (run.was_stopped) ::kill(started.pid, SIGTERM);
   while (::waitpid(started.pid, &run.status, 0) < 0 && errno == EINTR) {
   }
   return run;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,11 +44,14 @@ class RunReport {
 Result<> set_environment(const ProgramSettings& settings, const RunReport& report);
 
 struct ProgramRun {
-  int error = 0;   // errno, if it could not be executed
-  int status = 0;  // as of waitpid()
+  int error = 0;             // errno, if it could not be executed
+  int status = 0;            // as of waitpid()
+  bool was_stopped = false;  // by `poll`
 };
-// Starts the program and waits for its end. Signals sent to us are meant for it. Errors: io.
-Result<ProgramRun> run_program(const std::vector<std::string>& command);
+// Starts the program and waits for its end. Signals sent to us are meant for it. `poll`, if there is one, is
+// called again and again meanwhile; once it returns true, the program is asked to end. Errors: io.
+Result<ProgramRun> run_program(const std::vector<std::string>& command,
+                               const std::function<bool()>& poll = {});
 
 // Says why the program could not be executed. Returns the exit code, as shells give it.
 int report_failure(const std::string& program, int error);

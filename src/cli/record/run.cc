@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -9,6 +11,7 @@
 
 #include "base/text/text.h"
 #include "cli/arguments.h"
+#include "cli/record/against.h"
 #include "cli/record/golden_data.h"
 #include "cli/record/mindspore_run.h"
 #include "cli/record/recorded_program.h"
@@ -27,6 +30,7 @@ struct RunArguments {
   std::string device_format, compiled;
   bool best_effort = false;
   std::string compat;  // names with commas between
+  AgainstArguments against;
   std::vector<std::string> command;
 };
 
@@ -77,6 +81,10 @@ void print_report(const RunReport& report, bool has_config) {
 // Runs the program. When this returns, nothing is left of what was made for this run alone, so that a signal
 // may end us. `status` is the program's as of waitpid(); 0 if it could not be started.
 Result<int> record(RunArguments& arguments, int& status) {
+  std::optional<Against> against;
+  if (!arguments.against.golden.empty()) {
+    OPDUMP_TRY(against, Against::begin(arguments.against, arguments.recording));
+  }
   OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
   // With --compat the program may have its own configuration.
   OPDUMP_TRY(RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
@@ -87,7 +95,8 @@ Result<int> record(RunArguments& arguments, int& status) {
   OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
   OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
 
-  OPDUMP_TRY(const ProgramRun run, run_program(arguments.command));
+  OPDUMP_TRY(const ProgramRun run, run_program(arguments.command, against ? [&] { return against->poll(); }
+                                                                          : std::function<bool()>()));
   if (run.error != 0) {
     if (!has_folder) remove_folder(config);
     return report_failure(arguments.command[0], run.error);
@@ -95,14 +104,17 @@ Result<int> record(RunArguments& arguments, int& status) {
   terminal::print_log(report.messages());
   if (config.plan.is_empty && !config.path.empty())
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
-  else
+  else if (!run.was_stopped)
     print_report(report, !config.path.empty());
   if (report.count('m') > 0)
     if (auto finished = MindsporeRun::finish(config.plan, run.status != 0); !finished)
       terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
   if (!has_folder && report.count('!') > 0 && report.count('+') == 0) remove_folder(config);
   status = run.status;
-  return golden.finish();
+  if (!against) return golden.finish();
+  OPDUMP_TRY(const int answer, against->finish());
+  if (run.was_stopped) status = 0;
+  return run.was_stopped || arguments.against.check ? answer : 0;
 }
 
 constexpr const char* kFirstSteps =
@@ -120,6 +132,7 @@ Result<int> run_run(std::span<const char* const> args) {
   RunArguments arguments;
   CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
   add_recording_options(app, arguments.recording);
+  add_against_options(app, arguments.against);
   app.add_option(
          "--compat", arguments.compat,
          "provide the Python modules torchair, npu_device, torch.utils.dumper or acl if the originals are "
@@ -145,6 +158,7 @@ Result<int> run_run(std::span<const char* const> args) {
       "  opdump run -o actual --config golden/opdump_config.json -- python3 train.py\n"
       "  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
       "  opdump run --config acl.json model.onnx --input data=image.npy   (opdump run model.onnx --help)\n"
+      "  opdump run --against golden -- python3 train.py --fast\n"
       "  opdump run --golden golden -- python3 infer.py\n"
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"

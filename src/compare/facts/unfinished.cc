@@ -17,8 +17,16 @@ bool is_unseen_collective(const dump::Loss& loss) { return loss.reason == OPDUMP
 // Which gradients it gives is in the dump where an operator reads them.
 bool is_unseen_backward(const dump::Loss& loss) { return loss.what == OPDUMP_UNSEEN_BACKWARD; }
 
-// Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`, the step in which the
-// program was stopped to `cut`. Collectives of ranks that hold shards are left out anyway.
+// A recording writes step after step. Threads write the files of one while the next one runs.
+std::int64_t first_open_step(const dump::Runs& runs, std::uint32_t rank) {
+  std::int64_t last = 0;
+  for (std::uint32_t i = 0; i < runs.section_count(); ++i)
+    if (runs.section(i).rank == rank) last = std::max(last, runs.section(i).step);
+  return last - 1;
+}
+
+// Why `dump` may not be whole; adds the ranks that lost something to `unfinished`, and to `cut` the step from
+// which on those are not whole that stopped early. Collectives of ranks that hold shards are left out anyway.
 void add_incomplete(std::string_view side, const dump::DumpSet& dump, bool is_sharded,
                     std::set<std::uint32_t>& unfinished, std::map<std::uint32_t, std::int64_t>& cut,
                     std::vector<std::string>& reasons) {
@@ -32,11 +40,12 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, bool is_sh
     if (status.state == "complete") continue;
     if (is_sharded && !status.losses.empty() && std::ranges::all_of(status.losses, is_unseen_collective))
       continue;
-    unfinished.insert(rank);
     if (status.state == "recording") {
+      cut.emplace(rank, first_open_step(dump.runs(), rank));
       reasons.push_back(where + "the recording is unfinished: it was interrupted or is still running");
       continue;
     }
+    unfinished.insert(rank);
     if (status.losses.empty()) reasons.push_back(where + "the recording is " + status.state);
     for (const dump::Loss& loss : status.losses)
       if (!is_unseen_backward(loss) && (!is_sharded || !is_unseen_collective(loss)))

@@ -15,7 +15,7 @@ namespace opdump::compare {
 struct Unfinished {
   std::set<std::uint32_t> golden = {}, actual = {};  // ranks whose recording stopped early or lost something
   std::map<std::uint32_t, std::int64_t> golden_cut = {},
-                                        actual_cut = {};  // the step in which the program was stopped
+                                        actual_cut = {};  // the step from which on a rank is not whole
   // The dump cannot say that a tensor has no data: it just is not there, as in what `opdump convert` makes.
   bool golden_is_silent = false, actual_is_silent = false;
 
@@ -27,7 +27,7 @@ struct Unfinished {
   static bool excuses(const std::set<std::uint32_t>& ranks, const std::map<std::uint32_t, std::int64_t>& cut,
                       const dump::OperatorRun& run) {
     const auto step = cut.find(run.rank);
-    return ranks.contains(run.rank) || (step != cut.end() && step->second == run.step);
+    return ranks.contains(run.rank) || (step != cut.end() && step->second <= run.step);
   }
 };
 

@@ -1,0 +1,137 @@
+#include "cli/record/against.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
+#include "base/text/text.h"
+#include "cli/diff/command_line.h"
+#include "cli/verb.h"
+#include "compare/compare.h"
+#include "dialect/dialects.h"
+#include "report/summary.h"
+#include "terminal/output.h"
+
+namespace opdump::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path new_folder() {
+  std::error_code ignored;
+  fs::path folder = "opdump_actual";
+  for (int number = 2; fs::exists(folder, ignored); ++number)
+    folder = "opdump_actual-" + std::to_string(number);
+  return folder;
+}
+
+bool names_what_to_record(const RecordingArguments& recording) {
+  const dialect::Request& request = recording.request;
+  return !recording.config.empty() || !request.steps.empty() || !request.ops.empty() ||
+         !request.module.empty() || !request.budget.empty() || request.tensors || request.statistics ||
+         request.fingerprints;
+}
+
+// Files of a dump that other files equal to the last byte become links to these.
+class Links {
+ public:
+  void add(const compare::SlotComparison& slot) {
+    if (slot.golden == nullptr || slot.actual == nullptr || slot.verdict != compare::Verdict::match ||
+        slot.golden->file.empty() || slot.actual->file.empty())
+      return;
+    const auto linked = replace_by_link(slot.actual->file, slot.golden->file);
+    if (!linked || *linked == 0) return;
+    ++count_;
+    bytes_ += *linked;
+  }
+  std::string describe() const {
+    return count_ == 0 ? ""
+                       : counted(count_, "tensor") + " (" + format_bytes(bytes_) + ") " +
+                             (count_ == 1 ? "is a link" : "are links") + " to equal ones of golden";
+  }
+
+ private:
+  std::uint64_t count_ = 0, bytes_ = 0;
+};
+
+}  // namespace
+
+void add_against_options(CLI::App& app, AgainstArguments& arguments) {
+  auto* const against =
+      app.add_option("--against", arguments.golden,
+                     "compare with this dump while the program runs, and say which operator is the first bad "
+                     "one as soon as that is known; records what that dump has, into a new folder")
+          ->type_name("GOLDEN");
+  app.add_flag("--stop-at-first", arguments.stop_at_first, "end the program there")->needs(against);
+  app.add_flag("--check", arguments.check,
+               "exit with the status of the comparison if the program ends well: 0 no difference, 1 a "
+               "difference, 3 no complete answer")
+      ->needs(against);
+}
+
+Against::Against(AgainstArguments arguments, dump::DumpSet golden, fs::path actual)
+    : arguments_(std::move(arguments)),
+      golden_(std::make_shared<const dump::DumpSet>(std::move(golden))),
+      actual_(std::move(actual)),
+      growth_(std::make_shared<Growth>(actual_)) {}
+
+Result<Against> Against::begin(const AgainstArguments& arguments, RecordingArguments& recording) {
+  auto golden = dump::DumpSet::open(arguments.golden, terminal::print_remark);
+  if (!golden) return Error(Code::usage, "--against: " + golden.error().message());
+  std::error_code ignored;
+  const fs::path config = fs::path(arguments.golden) / dialect::kConfigName;
+  if (!names_what_to_record(recording) && fs::exists(config, ignored)) recording.config = config.string();
+  if (recording.request.output.empty()) recording.request.output = new_folder().string();
+  if (fs::equivalent(recording.request.output, arguments.golden, ignored))
+    return Error(Code::usage, "--against: " + arguments.golden + " is the folder to record into");
+  return Against(arguments, std::move(*golden), recording.request.output);
+}
+
+bool Against::poll() {
+  if (has_found_) return false;
+  const bool has_found = growth_->poll([&](const dump::DumpSet& actual) {
+    compare::CompareOptions options;
+    options.threads = 1;
+    const auto comparison = compare::compare_dumps(*golden_, actual, options);
+    if (!comparison || !comparison->first_bad || !has_ended(actual, comparison->first_bad->run().step))
+      return false;
+    terminal::print_error(report::conclusion(*comparison));
+    return true;
+  });
+  has_found_ = has_found;
+  if (has_found && arguments_.stop_at_first)
+    terminal::print_error("ending the program at the first difference");
+  return has_found && arguments_.stop_at_first;
+}
+
+Result<int> Against::finish() const {
+  auto actual = dump::DumpSet::open(actual_, terminal::print_remark);
+  if (!actual) return static_cast<int>(Exit::incomplete);  // which has been reported
+  Links links;
+  compare::CompareOptions options;
+  options.take = [&](const compare::OperatorComparison& op) {
+    for (const compare::SlotComparison& slot : op.slots) links.add(slot);
+  };
+  OPDUMP_TRY(const compare::Comparison comparison, compare::compare_dumps(*golden_, *actual, options));
+  if (const std::string text = links.describe(); !text.empty()) terminal::print_error(text);
+  if (comparison.outcome != compare::Answer::differs)
+    for (const std::string& reason : comparison.incomplete) terminal::print_error("incomplete: " + reason);
+  terminal::print_error(report::conclusion(comparison));
+  if (comparison.outcome == compare::Answer::differs)
+    terminal::print_error("more: opdump blame " + quote_word(arguments_.golden) + " " +
+                          quote_word(actual_.string()));
+  switch (comparison.outcome) {
+    case compare::Answer::same:
+      return static_cast<int>(Exit::match);
+    case compare::Answer::differs:
+      return static_cast<int>(Exit::mismatch);
+    default:
+      return static_cast<int>(Exit::incomplete);
+  }
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,45 @@
+// `opdump run --against GOLDEN`: a recording is compared with another one while it grows.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/record/growing.h"
+#include "cli/record/run_config.h"
+#include "dump/read/dump_set.h"
+
+namespace opdump::cli {
+
+struct AgainstArguments {
+  std::string golden;  // a dump; empty: nothing is compared
+  bool stop_at_first = false, check = false;
+};
+void add_against_options(CLI::App& app, AgainstArguments& arguments);
+
+class Against {
+ public:
+  // Opens golden. What the user leaves open of the recording becomes that of golden: its configuration, and a
+  // new folder. Errors: usage; those of DumpSet::open.
+  static Result<Against> begin(const AgainstArguments& arguments, RecordingArguments& recording);
+
+  // To be called often while the program runs. Says which operator is the first bad one once that is known.
+  // True if the program should end then.
+  bool poll();
+  // When the program has ended: compares all, says the answer, and makes tensors that equal golden's links to
+  // them. Returns the exit status of the answer.
+  Result<int> finish() const;
+
+ private:
+  Against(AgainstArguments arguments, dump::DumpSet golden, std::filesystem::path actual);
+
+  AgainstArguments arguments_;
+  std::shared_ptr<const dump::DumpSet> golden_;
+  std::filesystem::path actual_;
+  std::shared_ptr<Growth> growth_;
+  bool has_found_ = false;
+};
+
+}  // namespace opdump::cli

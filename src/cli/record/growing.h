@@ -1,0 +1,32 @@
+// A recording that is looked at while its program goes on.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "dump/read/dump_set.h"
+
+namespace opdump::cli {
+
+// Whether all of a step is in the recording of each rank: files of one step are still written while the next
+// one runs. Of a step that is alone there, the graph says so, which is written when the step ends.
+bool has_ended(const dump::DumpSet& recording, std::int64_t step);
+
+// Looks at a recording again and again, at intervals at which looking costs the machine little.
+class Growth {
+ public:
+  explicit Growth(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // To be called often. Calls `look` with what is there, if it is time, and returns what that returned; else,
+  // and while there is nothing to read, false.
+  bool poll(const std::function<bool(const dump::DumpSet& recording)>& look);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const std::filesystem::path folder_;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+}  // namespace opdump::cli
