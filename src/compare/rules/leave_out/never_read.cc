@@ -14,7 +14,9 @@ class NeverRead : public RuleState {
  public:
   NeverRead(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
 
-  // As the wiring of each run has it; memory that is written without an operator is none that it knows.
+  // As the wiring of each run has it; memory that is written without an operator is none that it knows. Where
+  // one run replaces what the other one reads, as weights that only one of them loads, the two values are none
+  // that should agree: whoever reads them is judged by what it reads.
   bool look(OperatorComparison& op, Ledger& ledger) override {
     const OperatorPair& pair = study_.pairs[ledger.next_place()];
     const bool is_single = !pair.is_whole();
@@ -24,8 +26,8 @@ class NeverRead : public RuleState {
     const auto is_output = [&](const SlotComparison& slot) {
       return side_of(slot) == model::Side::output && counts(slot);
     };
-    if (std::ranges::none_of(op.slots, is_output) || is_read(*study_.golden_wiring, pair.golden) ||
-        is_read(*study_.actual_wiring, pair.actual))
+    if (std::ranges::none_of(op.slots, is_output) || (!is_replaced(*study_.golden_wiring, pair.golden) &&
+                                                      !is_replaced(*study_.actual_wiring, pair.actual)))
       return false;
     const std::string reason = "replaced before anything reads it";
     for (SlotComparison& slot : op.slots) {
@@ -48,8 +50,8 @@ class NeverRead : public RuleState {
   }
 
  private:
-  static bool is_read(const Wiring& wiring, std::uint32_t execution) {
-    return execution != OperatorPair::kNone && !wiring.is_overwritten_unread(execution);
+  static bool is_replaced(const Wiring& wiring, std::uint32_t execution) {
+    return execution != OperatorPair::kNone && wiring.is_overwritten_unread(execution);
   }
 
   const Rule& rule_;
