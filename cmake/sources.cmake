@@ -654,9 +654,13 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/convert/convert_plan.cc
   cli/convert/convert_slots.cc
   cli/diff/answer.cc
+  cli/diff/bisect.cc
   cli/diff/bits.cc
+  cli/diff/closer_look.cc
   cli/diff/command_line.cc
   cli/diff/diff.cc
+  cli/diff/git.cc
+  cli/diff/given.cc
   cli/diff/judge.cc
   cli/diff/side.cc
   cli/graph/graph.cc
