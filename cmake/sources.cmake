@@ -398,6 +398,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/rows/continuations.cc
   compare/pairs/rows/find_axis_map.cc
   compare/pairs/rows/match_rows.cc
+  compare/pairs/rows/pair_rows.cc
   compare/pairs/rows/paired_runs.cc
   compare/pairs/rows/row_origin.cc
   compare/pairs/rows/row_sums.cc
@@ -654,9 +655,13 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/convert/convert_plan.cc
   cli/convert/convert_slots.cc
   cli/diff/answer.cc
+  cli/diff/bisect.cc
   cli/diff/bits.cc
+  cli/diff/closer_look.cc
   cli/diff/command_line.cc
   cli/diff/diff.cc
+  cli/diff/git.cc
+  cli/diff/given.cc
   cli/diff/judge.cc
   cli/diff/side.cc
   cli/graph/graph.cc
@@ -682,6 +687,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/compare/replay.cc
   cli/compare/report.cc
   cli/compare/reproduce.cc
+  cli/compare/rows_option.cc
   cli/record/recorded_program.cc
   cli/record/run.cc
   cli/record/run_config.cc

@@ -20,16 +20,19 @@ def _modules(package: str, names: str) -> list[str]:
 
 def _bridge(package: str) -> dict[str, str]:
     """The modules of TensorFlow 1's adapter: each has the names of all."""
-    names = _modules(package, "npu_init npu_ops hccl hccl.hccl_ops estimator.npu_ops estimator.npu_unary_ops estimator.npu_aicore_ops")
+    names = _modules(package, "npu_init npu_ops hccl hccl.hccl_ops estimator.npu_ops estimator.npu_unary_ops profiler profiler.profiler "
+                     "scoped_graph_manager scoped_graph_manager.scoped_graph_manager")
     names += _modules(f"{package}.estimator.npu", "npu_config npu_estimator npu_optimizer npu_hook npu_loss_scale_optimizer "
                       "npu_loss_scale_manager npu_callbacks npu_common npu_plugin npu_rnn npu_dynamic_rnn npu_scope util "
-                      "keras_to_npu npu_strategy npu_saver npu_convert_dropout npu_decorator")
+                      "keras_to_npu npu_strategy npu_saver npu_convert_dropout npu_decorator npu_compile")
     names += _modules(f"{package}.helper", "helper")
     operators = [*_modules(f"{package}.npu_cpu", "npu_cpu_ops lru_cache"), *_modules(f"{package}.tbe", "npu_cube_ops npu_vector_ops"),
-                 *_modules(f"{package}.image", "image_ops"), *_modules(f"{package}.experimental", "dataset_ops image hccl get_shape"),
-                 *_modules(f"{package}.embedding", "embedding_service embedding_optimizer embedding_resource")]
+                 *_modules(f"{package}.image", "image_ops"), f"{package}.estimator.npu_aicore_ops", f"{package}.tf_adapter",
+                 *_modules(f"{package}.experimental", "dataset_ops image hccl get_shape file_constant"),
+                 *_modules(f"{package}.embedding", "embedding_service embedding_optimizer embedding_resource embedding_table_map_policy "
+                                                   "tf_path")]
     return {**dict.fromkeys(names, "opdump.npu_device._bridge"), **dict.fromkeys(operators, "opdump.npu_device._operators"),
-            package: "", f"{package}.estimator": ""}
+            f"{package}.estimator": ""}
 
 
 # The families of --compat: the modules of the original -> ours. "" is an empty module.
@@ -47,8 +50,10 @@ FAMILIES: dict[str, dict[str, str]] = {
         "npu_device": "opdump.npu_device",
         "npu_device.compat": "opdump.npu_device.compat",
         "npu_device.npu_device": "opdump.npu_device",
-        **dict.fromkeys(_modules("npu_device.configs", "npu_config"), "opdump.npu_device"),
-        **dict.fromkeys(_modules("npu_device.ops", "train_ops"), "opdump.npu_device._operators"),
+        **dict.fromkeys(_modules("npu_device.configs", "npu_config dump_config profiling_config aoe_config memory_config "
+                                                       "experimental_config npu_run_context_option"), "opdump.npu_device._bridge"),
+        **dict.fromkeys(_modules("npu_device.utils", "scope"), "opdump.npu_device"),
+        **dict.fromkeys(_modules("npu_device.ops", "train_ops"), "opdump.npu_device._bridge"),
         **dict.fromkeys(_modules("npu_device.distribute", "hccl hccl_ops npu_callbacks weight_update_grouping"), "opdump.npu_device.distribute"),
         **dict.fromkeys(_modules("npu_device.train", "optimizer optimizer.npu_loss_scale_optimizer npu_loss_scale_manager convert_dropout "
                                                     "npu_convert"),

@@ -45,6 +45,7 @@ std::string help_text();
 std::string version_text();
 
 // One per verb, each in its own file.
+Result<int> run_bisect(std::span<const char* const> args);
 Result<int> run_blame(std::span<const char* const> args);
 Result<int> run_cache(std::span<const char* const> args);
 Result<int> run_compare(std::span<const char* const> args);

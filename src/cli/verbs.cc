@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::array kVerbs{
     Verb{"diff", "Name the operator by which two programs part", run_diff, Together::leader, false, true},
+    Verb{"bisect", "Find the first commit by which a program computes something else", run_bisect,
+         Together::leader, false, true},
     Verb{"watch", "Run a program and name the operator that makes the first NaN", run_watch, Together::each,
          false, true},
     Verb{"run", "Run a program and dump what its operators read and write", run_run, Together::each},

@@ -230,8 +230,9 @@ struct CompareOptions {
   std::shared_ptr<const ShardRules> shards;
   // Elements must be equal bit by bit: no rounding is excused. Goes with tolerances of 0.
   bool is_bitwise = false;
-  // Whether to find which rows of golden are which of actual where the runs have other rows.
-  bool finds_rows = false;
+  // Whether to find which rows of golden are which of actual where the runs have other rows. Default: where
+  // their data says it beyond doubt; the result is then incomplete, because the other rows may be the fault.
+  std::optional<bool> finds_rows;
   // Which rows of golden are which of actual, as the user knows: "row 2 is row 0".
   std::vector<std::pair<std::int64_t, std::int64_t>> rows;
   std::set<std::string, std::less<>> without;  // names of rules that are switched off (rules/rule.h)

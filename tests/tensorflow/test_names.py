@@ -1,7 +1,10 @@
 """What public programs import from the adapters of TensorFlow 1 and 2 for NPUs, and what they do with it before they train."""
 
+import pathlib
+
 from conftest import script
 
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "data" / "npu_programs.txt"
 IMPORTS = """
 from npu_bridge.npu_init import *
 from npu_bridge.estimator import npu_ops
@@ -39,6 +42,34 @@ from npu_device.compat.v1.hccl import hccl_ops
 from npu_device.compat import v1 as npu_bridge; npu_bridge.estimator.npu_ops.NPUInit
 from npu_device.npu_device import open, npu_compat_function, gen_npu_ops, global_options
 from npu_device import gen_npu_ops, Config, ops, train, distribute
+from npu_bridge.estimator.npu.util import check_not_none, check_positive_integer, check_nonnegative_integer, check_bool_type
+from npu_bridge.estimator.npu.util import convert_bool_to_int, format_string, check_profiling_options, check_path, check_mstune_mode
+from npu_bridge.estimator.npu.util import check_aoe_mode, register_func, create_or_get_var, set_iteration_per_loop, IterationPerLoop
+from npu_bridge.estimator.npu.util import variable_initializer_in_host, fair_division, GradDivisionItem, add_grads_and_vars
+from npu_bridge.estimator.npu.util import get_gid_by_grad, get_gid_by_weight, get_all_grad_item, set_graph_exec_config, npu_compile
+from npu_bridge.estimator.npu.util import global_dict_init, set_value, get_value, keep_tensors_dtypes, set_op_tensor_max_range
+from npu_bridge.estimator.npu.util import set_op_input_tensor_multi_dims
+from npu_bridge.estimator.npu.keras_to_npu import model_to_npu_estimator, check_keras_model_and_path, get_keras_model
+from npu_bridge.estimator.npu.npu_plugin import init_op_compiler_cache_mode, init_debug_dir, check_graph_run_mode, is_inf_nan_enabled
+from npu_bridge.estimator.npu.npu_plugin import npu_resource_init, rdma_remote_register, get_var_addr_and_size, set_device_sat_mode
+from npu_bridge.estimator.npu.npu_config import decorator_tf_session, MemoryConfig
+from npu_bridge.estimator.npu.npu_scope import disable_autofuse, subgraph_multi_dims_scope
+from npu_bridge.estimator.npu_aicore_ops import prelu, centralization, nonzero
+from npu_bridge.estimator.npu_ops import npu_onnx_graph_op
+from npu_bridge.hccl.hccl_ops import allreduce, all_to_all_v, all_to_all_v_c, gather_all_to_all_v, remote_read, receive
+from npu_bridge.npu_cpu.npu_cpu_ops import embeddingrankid, embedding_local_index, randomchoicewithmask, host_feature_mapping
+from npu_bridge.embedding import EmbeddingAdamOptimizer, EmbeddingService, es_initializer
+from npu_bridge.embedding.embedding_service import specified_ps_engine_scope
+from npu_bridge.embedding.embedding_optimizer import AdamOptimizer, AdagradOptimizer, AdamWOptimizer
+from npu_bridge.embedding.embedding_table_map_policy import NoneTableMapPolicy, AutoMergeTableMapPolicy
+from npu_bridge.embedding.tf_path import path_on_tf
+from npu_bridge.profiler import profiler; profiler.Profiler
+from npu_bridge.scoped_graph_manager.scoped_graph_manager import ScopedGraphManager
+from npu_bridge.helper.helper import npu_bridge_handle, version
+import npu_bridge; npu_bridge.npu_close, npu_bridge.helper, npu_bridge.npu_estimator, npu_bridge.__version__
+from npu_device import keep_dtype_scope, npu_recompute_scope, is_inf_nan_enabled, configs
+from npu_device.utils.scope import npu_optimizer_scope, npu_gradients_scope
+from npu_device.configs.npu_run_context_option import NpuRunContextOptions
 import npu_bridge; npu_bridge.estimator.npu.npu_scope.npu_stage_scope
 import hccl; hccl.manage.api.get_rank_id
 """
@@ -62,14 +93,73 @@ def test_other_names_are_mistakes(tmp_path):
     """A misspelt name of a module that has others is not there."""
     done = script("""
 import tensorflow
-for line in "from npu_bridge.npu_init import npu_config_prot", "from npu_device import opne", "import npu_bridge.npu_inti":
+for line in "from npu_bridge.npu_init import npu_config_prot", "from npu_device import opne", "import npu_bridge.npu_inti", \
+        "from npu_bridge.estimator.npu.util import get_vlaue", "import npu_device; npu_device.global_options().precison_mode = 1":
     try:
         exec(line, {})
         print(line)
-    except ImportError as error:
+    except (ImportError, ValueError):
         pass
 """, tmp_path, "--compat", "npu_device")
     assert done.stdout == ""
+
+
+def test_public_programs_get_past_their_imports_and_options(tmp_path):
+    """Each of 129 that differ, in names of its own."""
+    programs = [block for block in PROGRAMS.read_text().split("\n\n") if not block.startswith("#")]
+    done = script(f"""
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+import npu_device
+npu_device.open()
+passed = 0
+for block in {programs!r}:
+    config = tf.ConfigProto()
+    names = dict(tf=tf, config=config, custom_op=config.graph_options.rewrite_options.custom_optimizers.add())
+    names["custom_op"].name = "NpuOptimizer"
+    try:
+        exec(block, names)
+        passed += 1
+    except Exception as error:
+        print(block, "->", repr(error))
+print(f"{{passed}} programs")
+""", tmp_path, "--compat", "npu_device")
+    assert done.stdout == f"{len(programs)} programs\n" and len(programs) >= 129
+    told = [line for line in done.stderr.splitlines() if "has no effect" in line]
+    assert len(told) == len(set(told)), done.stderr
+
+
+def test_names_of_the_program_stay(tmp_path):
+    """The star has no name that usual modules have, too."""
+    script("""
+from functools import reduce
+from npu_bridge.npu_init import *
+assert reduce(lambda a, b: a + b, [1, 2, 3]) == 6
+""", tmp_path, "--compat", "npu_device")
+
+
+def test_what_util_has_works(tmp_path):
+    done = script("""
+from npu_bridge.npu_init import *
+tf.compat.v1.disable_v2_behavior()
+util.global_dict_init()
+util.set_value("rank", 3)
+assert (util.get_value("rank"), util.get_value("none"), util.get_value("none", 1)) == (3, None, 1)
+weight = tf.compat.v1.get_variable("weight", (3, 2))
+with tf.compat.v1.Session() as sess:
+    sess.run(util.variable_initializer_in_host([weight]))
+    util.npu_compile(sess, weight)
+    assert sess.run(util.set_graph_exec_config(weight, dynamic_input=True)).shape == (3, 2)
+assert util.keep_tensors_dtypes(tf.compat.v1.get_default_graph(), ("weight:0",)) is None and util.get_gid_by_grad(weight) == 0
+with profiler.Profiler(level="L1") as running:
+    running.stop()
+options = __import__("npu_device").configs.run_context_options()
+options.experimental.graph_memory_optimize_config.recompute = "auto"
+assert experimental_options["constant_folding"] == RewriterConfig.ON
+print("done")
+""", tmp_path, "--compat", "npu_device")
+    assert done.stdout == "done\n"
+    assert "opdump: set_graph_exec_config has no effect: there is no NPU\n" in done.stderr
 
 
 def test_the_names_work_or_say_that_they_have_no_effect(tmp_path):

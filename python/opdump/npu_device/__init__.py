@@ -28,7 +28,8 @@ from opdump.npu_device._options import GlobalOptions
 
 __all__ = ["global_options", "open", "DumpConfig", "NPURunConfig", "NpuOptimizer", "InternalError", "FatalError", "NpuDevice",
            "compat", "distribute", "train", "set_npu_loop_size", "npu_run_context", "never_nested_function", "npu_compat_function",
-           "set_device_sat_mode", "global_npu_ctx", "close", "wrap_cpu_only_api", "gen_npu_ops", "NpuDeviceHandle", "NpuConfig", "Config"]
+           "set_device_sat_mode", "global_npu_ctx", "close", "wrap_cpu_only_api", "gen_npu_ops", "NpuDeviceHandle", "NpuConfig", "Config",
+           "keep_dtype_scope", "npu_recompute_scope", "npu_optimizer_scope", "npu_gradients_scope", "is_inf_nan_enabled"]
 
 set_npu_loop_size: Callable[..., Any] = constant("set_npu_loop_size", None)
 set_device_sat_mode: Callable[..., Any] = constant("set_device_sat_mode", None)
@@ -38,6 +39,11 @@ never_nested_function: Callable[..., Any] = same("never_nested_function")
 npu_compat_function: Callable[..., Any] = same("npu_compat_function")
 wrap_cpu_only_api: Callable[..., Any] = same("wrap_cpu_only_api")
 close: Callable[..., Any] = constant("close", None)
+is_inf_nan_enabled: Callable[..., Any] = constant("is_inf_nan_enabled", True)  # as a CPU overflows
+keep_dtype_scope: Callable[..., Any] = scope("keep_dtype_scope")
+npu_recompute_scope: Callable[..., Any] = scope("npu_recompute_scope")
+npu_optimizer_scope: Callable[..., Any] = scope("npu_optimizer_scope")
+npu_gradients_scope: Callable[..., Any] = scope("npu_gradients_scope")
 gen_npu_ops: DeviceOnly = DeviceOnly("gen_npu_ops")
 NpuConfig = Config = GlobalOptions
 

@@ -15,39 +15,24 @@ import sys
 from typing import Any
 
 from opdump import npu_device
-from opdump.npu_device import _no_effect
+from opdump.npu_device import _names, _no_effect, _operators
 from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NpuOptimizer, NPURunConfig
-from opdump.npu_device._no_effect import DeviceOnly, Settings, Wrapper, constant, same, scope
+from opdump.npu_device._no_effect import DeviceOnly, Settings
 
 # Names of TensorFlow that the original's modules hand on, and where they are.
 _OF_TENSORFLOW = {
-    "tf": ("tensorflow", None),
+    "tf": ("tensorflow.compat.v1", None),  # as TensorFlow 1, whose programs these are
     "config_pb2": ("tensorflow.core.protobuf.config_pb2", None),
     "rewriter_config_pb2": ("tensorflow.core.protobuf.rewriter_config_pb2", None),
     "RewriterConfig": ("tensorflow.core.protobuf.rewriter_config_pb2", "RewriterConfig"),
     "session": ("tensorflow.python.client.session", None),
     "session_run_hook": ("tensorflow.python.training.session_run_hook", None),
+    "backend": ("tensorflow.python.keras.backend", None),
 }
 
-
-class ProfilingConfig(Settings):
-    pass
-
-
-class DynamicInputConfig(Settings):
-    pass
-
-
-class MemoryConfig(Settings):
-    pass
-
-
-class ExperimentalConfig(Settings):
-    pass
-
-
-class NPUBasics(Settings):
-    pass
+# What the adapter leaves to TensorFlow of a graph's rewriting.
+_REWRITES = ("function_optimization", "constant_folding", "shape_optimization", "arithmetic_optimization", "loop_optimization",
+             "dependency_optimization", "layout_optimizer")
 
 
 class NpuExecutePlacement(enum.Enum):
@@ -55,33 +40,6 @@ class NpuExecutePlacement(enum.Enum):
 
     ALL, CUBE, VECTOR, HOST = "all", "cube", "vector", "host"
 
-
-class FixedLossScaleManager(Settings):
-    pass
-
-
-class ExponentialUpdateLossScaleManager(Settings):
-    pass
-
-
-class NPUOptimizer(Wrapper):
-    pass
-
-
-class NPUDistributedOptimizer(Wrapper):
-    pass
-
-
-class KerasDistributeOptimizer(Wrapper):
-    pass
-
-
-class NPULossScaleOptimizer(Wrapper):
-    pass
-
-
-npu_tf_optimizer, npu_keras_optimizer = same("npu_tf_optimizer"), same("npu_keras_optimizer")
-npu_distributed_optimizer_wrapper, npu_allreduce = same("npu_distributed_optimizer_wrapper"), same("npu_allreduce")
 
 # Ranks and groups: a program is alone here, unless its launcher says otherwise.
 
@@ -96,21 +54,9 @@ def get_rank_size(*group: Any) -> int:
 
 get_npu_rank_id, get_npu_rank_size = get_rank_id, get_rank_size
 get_local_rank_id = get_npu_local_rank_id = get_rank_id
-get_local_rank_size = get_rank_size
-get_world_rank_from_group_rank = get_group_rank_from_world_rank = constant("groups of ranks", 0)
-create_group, destroy_group = constant("create_group", None), constant("destroy_group", None)
-set_split_strategy_by_idx = constant("set_split_strategy_by_idx", None)
-set_split_strategy_by_size = constant("set_split_strategy_by_size", None)
-allreduce, allgather, broadcast, reduce_scatter = (same(name) for name in ("allreduce", "allgather", "broadcast", "reduce_scatter"))
-reduce, alltoallv, send, receive = (same(name) for name in ("reduce", "alltoallv", "send", "receive"))
+get_local_rank_size = get_npu_local_rank_size = get_rank_size
 
-# Scopes and loops
-
-without_npu_compile_scope, keep_dtype_scope = scope("without_npu_compile_scope"), scope("keep_dtype_scope")
-npu_weight_prefetch_scope, subgraph_multi_dims_scope = scope("npu_weight_prefetch_scope"), scope("subgraph_multi_dims_scope")
-npu_variable_scope, npu_mem_type_scope = scope("npu_variable_scope"), scope("npu_mem_type_scope")
-npu_stage_scope, op_specified_engine_scope = scope("npu_stage_scope"), scope("op_specified_engine_scope")
-
+# Loops and what util has
 
 def set_iteration_per_loop(sess: Any, train_op: Any, iterations_per_loop: int = 1) -> Any:
     """The operator that trains; it runs once where the original runs it several times."""
@@ -118,12 +64,24 @@ def set_iteration_per_loop(sess: Any, train_op: Any, iterations_per_loop: int = 
     return train_op
 
 
-create_iteration_per_loop_var, load_iteration_per_loop_var = same("iterations per loop"), constant("iterations per loop", None)
-
-
 class IterationPerLoop(Settings):
-    create_iteration_per_loop_var = staticmethod(create_iteration_per_loop_var)
-    load_iteration_per_loop_var = staticmethod(load_iteration_per_loop_var)
+    create_iteration_per_loop_var = staticmethod(_names.find("create_iteration_per_loop_var"))
+    load_iteration_per_loop_var = staticmethod(_names.find("load_iteration_per_loop_var"))
+
+
+_values: dict[Any, Any] = {}  # of set_value()
+global_dict_init = _values.clear
+set_value = _values.__setitem__
+get_value = _values.get
+
+
+def variable_initializer_in_host(var_list: Any) -> Any:
+    return _tensorflow().compat.v1.variables_initializer(var_list, name="var_in_host")
+
+
+def npu_compile(sess: Any, *fetches: Any) -> None:
+    """Runs them once, as the original."""
+    sess.run(fetches)
 
 
 # Sessions
@@ -145,6 +103,9 @@ def npu_config_proto(config_proto: Any = None) -> Any:
     rewrites.remapping = rewrites.memory_optimization = rewriter.OFF
     config_proto.graph_options.optimizer_options.global_jit_level = protos.OptimizerOptions.OFF
     return config_proto
+
+
+npu_session_config_init = npu_config_proto
 
 
 def npu_graph_options(graph_options: Any = None) -> Any:
@@ -177,12 +138,12 @@ def close_session(sess: Any) -> None:
 def set_keras_session_npu_config(config: Any = None) -> Any:
     tf = _tensorflow()
     session = tf.compat.v1.Session(config=npu_config_proto(config))
-    tf.compat.v1.keras.backend.set_session(session)
+    __getattr__("backend").set_session(session)
     return session
 
 
 def npu_clear_session(config: Any = None) -> None:
-    _tensorflow().compat.v1.keras.backend.clear_session()
+    __getattr__("backend").clear_session()
     set_keras_session_npu_config(config)
 
 
@@ -191,10 +152,6 @@ def initialize_system(name: str | None = None) -> Any:
 
 
 shutdown_system = NPUInit = NPUShutdown = initialize_system
-npu_close, npu_resource_init = constant("npu_close", None), constant("npu_resource_init", None)
-npu_resource_shutdown, init_rdma_pool = constant("npu_resource_shutdown", None), constant("init_rdma_pool", None)
-rdma_remote_register, rdma_remote_init = constant("rdma_remote_register", None), constant("rdma_remote_init", None)
-npu_keras_var_broadcast_decorator = same("npu_keras_var_broadcast_decorator")
 
 
 def broadcast_global_variables(root_rank: Any = None, index: Any = None) -> Any:
@@ -242,13 +199,23 @@ def npu_hooks_append(hooks_list: Any = ()) -> list[Any]:
     return hooks_list if isinstance(hooks_list, list) else []
 
 
-npu_callbacks_append = npu_hooks_append
+def npu_callbacks_append(callbacks_list: Any = ()) -> list[Any]:
+    return npu_hooks_append(callbacks_list)
 
 
 def model_to_npu_estimator(keras_model: Any, model_dir: str | None = None, config: Any = None, **unused: Any) -> Any:
     """An estimator of Keras's model that opens the device as NPUEstimator does."""
     run_config = _open(config)
     return _tensorflow().compat.v1.keras.estimator.model_to_estimator(keras_model, model_dir=model_dir, config=run_config)
+
+
+def check_keras_model_and_path(keras_model: Any = None, keras_model_path: Any = None) -> None:
+    if bool(keras_model) == bool(keras_model_path):
+        raise ValueError("one of keras_model and keras_model_path is needed")
+
+
+def get_keras_model(keras_model: Any, keras_model_path: Any = None) -> Any:
+    return keras_model or _tensorflow().keras.models.load_model(keras_model_path)
 
 
 def _open(config: Any) -> Any:
@@ -291,14 +258,6 @@ _HOOKS = ("NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook", "NPUOutpu
           "SetIterationsVarHook", "TellMeStepOrLossHook", "NPUShutDownHook", "NPULogOutfeedSessionHook",
           "NPUInfeedOutfeedSessionHook")
 
-# Operators that TensorFlow has no kernels for.
-_DEVICE_ONLY = {
-    "DynamicRNN", "DynamicGRUV2", "DynamicAUGRU", "LARS", "LARSV2", "basic_lstm_cell", "adam_apply_one_assign",
-    "adam_apply_one_with_decay_assign", "outfeed_dequeue_op", "outfeed_enqueue_op", "stop_outfeed_dequeue_op", "npu_test",
-    "get_var_addr_and_size", "malloc_shared_memory", "get_rdma_cache", "gen_npu_ops", "npu_aicore_ops",
-}
-
-
 def _make_callback() -> type:
     def __init__(self: Any, *unused: Any, **options: Any) -> None:
         base.__init__(self)
@@ -322,16 +281,23 @@ def __getattr__(name: str) -> Any:
         return _make_callback()
     if name == "NPUStrategy":
         return _tensorflow().distribute.get_strategy().__class__
-    if name in _DEVICE_ONLY:
-        return DeviceOnly(name)
+    if name == "experimental_options":
+        rewriter = __getattr__("RewriterConfig")
+        return {"disable_model_pruning": False, **dict.fromkeys(_REWRITES, rewriter.ON)}
     if name in npu_device.__all__:  # of TensorFlow 2's adapter: a program may have both
         return getattr(npu_device, name)
-    raise AttributeError(f"module {__name__} has no attribute {name}", name=name)
+    try:
+        return _names.find(name)
+    except KeyError:
+        raise AttributeError(f"module {__name__} has no attribute {name}", name=name) from None
 
 
 # The original's npu_init hands modules on: all of their names are here.
 npu_ops = npu_rnn = npu_scope = util = keras_to_npu = npu_strategy = npu_unary_ops = hccl_ops = npu_config = sys.modules[__name__]
+npu_plugin = npu_estimator = profiler = scoped_graph_manager = npu_ops
 helper = npu_ops  # of the modules, the one that loads the operators
+npu_cpu_ops = _operators
+version = __version__ = "v1.15.0"  # of the adapter that has these names
 
 
 def get_gen_ops() -> DeviceOnly:
@@ -339,28 +305,27 @@ def get_gen_ops() -> DeviceOnly:
 
 
 __all__ = [  # noqa: F822  (some are made when they are asked for)
-    "config_pb2", "rewriter_config_pb2", "RewriterConfig", "session", "session_run_hook", "tf", "os", "ProfilingConfig",
-    "DynamicInputConfig", "MemoryConfig", "ExperimentalConfig", "FixedLossScaleManager",
-    "ExponentialUpdateLossScaleManager", "NPUOptimizer", "NPUDistributedOptimizer", "KerasDistributeOptimizer",
-    "NPULossScaleOptimizer", "npu_tf_optimizer", "npu_keras_optimizer", "npu_distributed_optimizer_wrapper",
+    "config_pb2", "rewriter_config_pb2", "RewriterConfig", "session", "session_run_hook", "backend", "experimental_options", "tf", "os",
+    "NPURunConfig", "DumpConfig", "ProfilingConfig", "DynamicInputConfig", "MemoryConfig", "ExperimentalConfig",
+    "FixedLossScaleManager", "ExponentialUpdateLossScaleManager", "NPUOptimizer", "NPUDistributedOptimizer",
+    "KerasDistributeOptimizer", "NPULossScaleOptimizer", "npu_tf_optimizer", "npu_keras_optimizer", "npu_distributed_optimizer_wrapper",
     "npu_allreduce", "get_rank_id", "get_rank_size", "get_npu_rank_id", "get_npu_rank_size", "get_local_rank_id",
-    "get_npu_local_rank_id", "get_local_rank_size", "get_world_rank_from_group_rank", "get_group_rank_from_world_rank",
-    "create_group", "destroy_group", "set_split_strategy_by_idx", "set_split_strategy_by_size", "allreduce",
-    "allgather", "broadcast", "reduce_scatter", "reduce", "alltoallv", "send", "receive", "without_npu_compile_scope",
-    "keep_dtype_scope", "npu_weight_prefetch_scope", "subgraph_multi_dims_scope", "npu_variable_scope",
-    "npu_mem_type_scope", "set_iteration_per_loop", "create_iteration_per_loop_var", "load_iteration_per_loop_var",
-    "IterationPerLoop", "npu_config_proto", "npu_graph_options", "npu_optimizer_options", "init_resource",
-    "shutdown_resource", "close_session", "set_keras_session_npu_config", "npu_clear_session", "initialize_system",
-    "shutdown_system", "npu_close", "npu_run_config_init", "npu_hooks_append", "npu_callbacks_append",
-    "model_to_npu_estimator", "NPUEstimatorSpec", "DumpConfig", "NPURunConfig", "NPUEstimator",
-    "NPUBroadcastGlobalVariablesCallback", "NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook",
-    "NPUOutputTensorHook", "NpuEmptyHook", "npu_ops", "npu_rnn", "npu_scope", "util", "keras_to_npu", "npu_strategy",
-    "npu_unary_ops", "hccl_ops", "npu_config", "InternalError", "FatalError", "NpuOptimizer", "NpuExecutePlacement",
-    "npu_stage_scope", "op_specified_engine_scope", "NPUShutDownHook", "npu_dynamic_rnn", "npu_resource_init",
-    "npu_resource_shutdown", "broadcast_global_variables",
+    "get_npu_local_rank_id", "get_local_rank_size", "get_npu_local_rank_size", "get_world_rank_from_group_rank",
+    "get_group_rank_from_world_rank", "create_group", "destroy_group", "set_split_strategy_by_idx", "set_split_strategy_by_size",
+    "without_npu_compile_scope", "keep_dtype_scope", "npu_weight_prefetch_scope", "subgraph_multi_dims_scope", "npu_variable_scope",
+    "npu_mem_type_scope", "npu_stage_scope", "op_specified_engine_scope", "set_iteration_per_loop", "create_iteration_per_loop_var",
+    "load_iteration_per_loop_var", "IterationPerLoop", "npu_config_proto", "npu_session_config_init", "npu_graph_options",
+    "npu_optimizer_options", "init_resource", "shutdown_resource", "close_session", "set_keras_session_npu_config",
+    "npu_clear_session", "initialize_system", "shutdown_system", "npu_close", "npu_run_config_init", "npu_hooks_append",
+    "npu_callbacks_append", "model_to_npu_estimator", "NPUEstimator", "NPUEstimatorSpec", "NPUBroadcastGlobalVariablesCallback",
+    "NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook", "NPUOutputTensorHook", "NpuEmptyHook", "SetIterationsVarHook",
+    "TellMeStepOrLossHook", "NPUShutDownHook", "decorator_tf_session", "npu_ops", "npu_rnn", "npu_scope", "util", "keras_to_npu", "npu_strategy",
+    "npu_unary_ops", "hccl_ops", "npu_config", "npu_plugin", "npu_cpu_ops", "profiler", "scoped_graph_manager",
+    "InternalError", "FatalError", "NpuOptimizer", "NpuExecutePlacement",
+    "npu_dynamic_rnn", "npu_resource_init", "npu_resource_shutdown", "broadcast_global_variables",
 ]
 
 # A program of PyTorch that imports all names takes those that need no TensorFlow.
 if importlib.util.find_spec("tensorflow") is None:
-    _absent = {*_OF_TENSORFLOW, *_HOOKS, "NPUEstimator", "NPUBroadcastGlobalVariablesCallback", "NPUStrategy"}
+    _absent = {*_OF_TENSORFLOW, *_HOOKS, "experimental_options", "NPUEstimator", "NPUBroadcastGlobalVariablesCallback", "NPUStrategy"}
     __all__[:] = [name for name in __all__ if name not in _absent]

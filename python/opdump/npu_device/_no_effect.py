@@ -27,6 +27,22 @@ class Settings:
         self.__dict__.update(options)
 
 
+class Switch(Settings):
+    """Settings that hold inside `with`, or between start() and stop()."""
+
+    def __enter__(self) -> Switch:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        pass
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+
 class Wrapper:
     """A class around an optimizer that changes how a device computes: what it is given takes its place."""
 

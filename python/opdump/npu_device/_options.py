@@ -81,17 +81,25 @@ class GlobalOptions(Section):
     enable_exception_dump: Any
     quant_dumpable: Any
 
-    _UNUSED = ("graph_run_mode", "precision_mode", "precision_mode_v2", "modify_mixlist", "fusion_switch_file", "op_debug_level",
-               "op_select_implmode", "optypelist_for_implmode", "op_compiler_cache_mode", "op_compiler_cache_dir",
-               "op_compiler_cache_max_size", "debug_dir", "variable_memory_max_size", "graph_memory_max_size", "deterministic",
-               "hcom_parallel", "jit_compile", "stream_max_parallel_num", "is_tailing_optimization", "enable_small_channel",
-               "graph_exec_timeout", "hccl_timeout", "op_wait_timeout", "op_execute_timeout", "customize_dtypes",
-               "profiling_config", "aoe_config", "experimental", "op_precision_mode", "enable_scope_fusion_passes", "soc_config",
-               "work_path", "device_type", "hccl_algorithm", "static_memory_policy", "input_fusion_size", "oo_level")
+    _UNUSED = (
+        "graph_run_mode", "precision_mode", "precision_mode_v2", "modify_mixlist", "fusion_switch_file",
+        "op_debug_level", "op_debug_config", "op_select_implmode", "optypelist_for_implmode",
+        "op_compiler_cache_mode", "op_compiler_cache_dir", "op_compiler_cache_max_size", "debug_dir",
+        "variable_memory_max_size", "graph_memory_max_size", "variable_format_optimize", "memory_config",
+        "external_weight", "deterministic", "hcom_parallel", "hcom_multi_mode", "jit_compile",
+        "stream_max_parallel_num", "is_tailing_optimization", "enable_small_channel", "graph_exec_timeout",
+        "hccl_timeout", "op_wait_timeout", "op_execute_timeout", "stream_sync_timeout", "event_sync_timeout",
+        "execute_times", "customize_dtypes", "profiling_config", "aoe_config", "experimental", "op_precision_mode",
+        "enable_scope_fusion_passes", "soc_config", "work_path", "device_type", "hccl_algorithm",
+        "static_memory_policy", "input_fusion_size", "input_batch_cpy", "oo_level", "oo_constant_folding",
+        "optimization_switch", "topo_sorting_mode", "overflow_flag", "ac_parallel_enable", "compile_dynamic_mode",
+        "all_tensor_not_empty", "shape_generalization_mode", "auto_multistream_parallel_mode",
+        "graph_compiler_cache_dir", "export_compile_stat", "aicore_num",
+    )
 
     def __init__(self) -> None:
         super().__init__(dump_config=_DumpConfig(), enable_exception_dump=Option(2, [0, 1, 2]), quant_dumpable=Option(None),
-                         auto_tune_mode=_Retired(), **{name: _Unused() for name in self._UNUSED})
+                         auto_tune_mode=_Retired(), **{name: Unused() for name in self._UNUSED})
 
     def as_dict(self) -> dict[str, str]:
         """The options that are set, by the graph engine's names."""
@@ -102,7 +110,7 @@ class GlobalOptions(Section):
         return {key: value for key, value in found.items() if value is not None}
 
 
-class _Unused(Option):
+class Unused(Option):
     """Any value, or a section with its own options."""
 
     def __init__(self) -> None:
@@ -111,10 +119,10 @@ class _Unused(Option):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.__dict__.setdefault(name, _Unused())
+        return self.__dict__.setdefault(name, Unused())
 
 
-class _Retired(_Unused):
+class _Retired(Unused):
     """An option of old programs that nothing listens to any more."""
 
     @property

@@ -11,6 +11,7 @@
 #include "blame/request.h"
 #include "cli/arguments.h"
 #include "cli/compare/replay.h"
+#include "cli/compare/rows_option.h"
 #include "cli/verb.h"
 #include "terminal/output.h"
 
@@ -129,7 +130,7 @@ Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual
 }
 
 Result<int> run_blame(std::span<const char* const> args) {
-  std::string golden_path, actual_path, save_path;
+  std::string golden_path, actual_path, save_path, rows;
   BlameArguments arguments;
   BlameOutput output;
   compare::CompareOptions options;
@@ -147,6 +148,7 @@ Result<int> run_blame(std::span<const char* const> args) {
                  "Keep the comparison and the answer in this file, for opdump query, report and view");
   app.add_option("--threads", options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
+  add_rows_option(app, rows);
   add_blame_options(app, arguments);
   add_expansion_limit(app);
   app.footer(std::string(kBlameFooter));
@@ -156,6 +158,7 @@ Result<int> run_blame(std::span<const char* const> args) {
     return calibrate(calibrating, arguments);
   }
   if (actual_path.empty()) return Error(Code::usage, "GOLDEN and ACTUAL are required");
+  OPDUMP_CHECK_OK(use_rows(rows, options));
 
   ReplayWorkers workers(arguments.python, arguments.limits);
   workers.prepare();

@@ -13,12 +13,12 @@
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/compare/blame.h"
+#include "cli/compare/rows_option.h"
 #include "cli/select.h"
 #include "cli/verb.h"
 #include "compare/measure/share.h"
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
-#include "compare/pairs/rows/common_rows.h"
 #include "compare/pairs/sharded/shard_rules.h"
 #include "compare/rules/rule.h"
 #include "group/group.h"
@@ -93,9 +93,7 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->excludes("--rtol", "--atol");
   app.add_option("--map", arguments.map_path,
                  "Which operators are the same: lines \"GOLDEN-NAME ACTUAL-NAME\", '-' for none");
-  app.add_option(
-      "--rows", arguments.rows,
-      "Compare the rows that both batches have: auto finds them, GOLDEN=ACTUAL,... says which they are");
+  add_rows_option(app, arguments.rows);
   app.add_option("--shard", arguments.shard_path,
                  "How ranks hold tensors, where it cannot be found: lines of a mesh and placements");
   app.add_flag("--across", arguments.is_across,
@@ -391,12 +389,7 @@ Result<int> run_compare(std::span<const char* const> args) {
     if (!rules) return rules.take_error().within(arguments.shard_path);
     arguments.options.shards = std::make_shared<const compare::ShardRules>(std::move(*rules));
   }
-  arguments.options.finds_rows = arguments.rows == "auto";
-  if (!arguments.rows.empty() && !arguments.options.finds_rows) {
-    auto rows = compare::parse_rows(arguments.rows);
-    if (!rows) return rows.take_error().within("--rows");
-    arguments.options.rows = std::move(*rows);
-  }
+  OPDUMP_CHECK_OK(use_rows(arguments.rows, arguments.options));
   OPDUMP_TRY(const group::Group group, group::Group::join());
   auto status = compare_in(group, arguments);
   return group.is_leader() ? std::move(status) : Result<int>(0);  // the leader speaks for all

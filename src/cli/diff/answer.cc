@@ -59,7 +59,8 @@ std::string diff_json(const DiffAnswer& answer, const std::vector<DiffSide>& sid
     json["sides"].push_back({{"name", side.name},
                              {"command", side.command.text},
                              {"directory", text_or_null(side.directory.string())},
-                             {"folder", side.folder.string()}});
+                             {"folder", side.folder.string()},
+                             {"revision", text_or_null(side.revision)}});
   json["golden"] = text_or_null(answer.golden);
   json["actual"] = text_or_null(answer.actual);
   json["report"] = text_or_null(answer.report);

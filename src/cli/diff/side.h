@@ -18,6 +18,7 @@ struct DiffSide {
   CommandLine command{};
   std::filesystem::path directory{};  // that it runs in; empty: the current one
   std::filesystem::path folder{};     // for its recordings
+  std::string revision{};             // "main (3f2a1b9c net: faster)"; empty: none was chosen
 };
 
 // A run of the command.

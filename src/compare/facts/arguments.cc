@@ -7,6 +7,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text/json.h"
 #include "base/text/text.h"
@@ -149,6 +151,54 @@ std::string state_of(const dump::CallForm& form, const char* key) {
   return found != state.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// Whether a list of numbers is the shape of the first output. -1 stands for any extent.
+bool is_size(const ordered_json& value, const dump::OperatorRun& run) {
+  const auto output = std::ranges::find_if(
+      run.slots, [](const dump::Slot& slot) { return slot.side == model::Side::output && slot.shape; });
+  if (output == run.slots.end() || !value.is_array() || value.size() != output->shape->rank()) return false;
+  for (std::size_t axis = 0; axis < value.size(); ++axis)
+    if (!value[axis].is_number_integer() || (value[axis] != -1 && value[axis] != (*output->shape)[axis]))
+      return false;
+  return true;
+}
+
+// Products of the extents by which an input of the two executions differs, golden's and actual's.
+std::vector<std::pair<std::int64_t, std::int64_t>> other_extents(const dump::Slot& golden,
+                                                                 const dump::OperatorRun& actual) {
+  constexpr std::size_t kMost = 64;
+  std::vector<std::pair<std::int64_t, std::int64_t>> products;
+  const auto other = std::ranges::find_if(actual.slots, [&](const dump::Slot& slot) {
+    return slot.side == golden.side && slot.index == golden.index && slot.shape;
+  });
+  if (other == actual.slots.end() || other->shape->rank() != golden.shape->rank()) return products;
+  for (std::size_t axis = 0; axis < golden.shape->rank() && products.size() < kMost; ++axis) {
+    const std::int64_t g = (*golden.shape)[axis], a = (*other->shape)[axis];
+    if (g == a) continue;
+    for (std::size_t i = products.size(); i-- > 0;)
+      products.emplace_back(products[i].first * g, products[i].second * a);
+    products.emplace_back(g, a);
+  }
+  return products;
+}
+
+// A size that differs as the input does, as that of a view of a larger batch.
+bool follows_from_input(const ordered_json& value, const ordered_json& other, const dump::OperatorRun& golden,
+                        const dump::OperatorRun& actual) {
+  if (!is_size(value, golden) || !is_size(other, actual) || value.size() != other.size()) return false;
+  return std::ranges::any_of(golden.slots, [&](const dump::Slot& slot) {
+    if (slot.side != model::Side::input || !slot.shape) return false;
+    const auto extents = other_extents(slot, actual);
+    const auto explains = [&](std::int64_t g, std::int64_t a) {
+      return g == a || std::ranges::any_of(extents, [&](const auto& pair) {
+               return g > 0 && a > 0 && g * pair.second == a * pair.first;
+             });
+    };
+    for (std::size_t axis = 0; axis < value.size(); ++axis)
+      if (!explains(value[axis].get<std::int64_t>(), other[axis].get<std::int64_t>())) return false;
+    return true;
+  });
+}
+
 }  // namespace
 
 std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
@@ -176,7 +226,7 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
     const auto other = a.find(name);
     if (other == a.end() || (are_overloads && (value.is_null() || other->is_null())) ||
         std::ranges::find(kPlace, name) != kPlace.end() || is_same(value, *other) ||
-        (sides.are_shards && value.is_array()))
+        (sides.are_shards && value.is_array()) || follows_from_input(value, *other, golden, actual))
       continue;
     if (!difference.text.empty()) difference.text += ", ";
     const std::string constant = constant_of(value), other_constant = constant_of(*other);

@@ -23,7 +23,8 @@ struct ArgumentSides {
 };
 
 // Nothing where a dump does not know the arguments. Does not count: where and in which precision the operator
-// computes (dtype, device, layout), numbers that differ by rounding, and what an engine rewrites.
+// computes (dtype, device, layout), numbers that differ by rounding, what an engine rewrites, and a size that
+// differs as the shape of an input does.
 std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
                                                            const dump::OperatorRun& actual,
                                                            const ArgumentSides& sides = {});

@@ -28,7 +28,7 @@
 #include "compare/pairs/quantised/fused_activations.h"
 #include "compare/pairs/quantised/quantisation.h"
 #include "compare/pairs/rows/common_rows.h"
-#include "compare/pairs/rows/continuations.h"
+#include "compare/pairs/rows/pair_rows.h"
 #include "compare/pairs/sharded/pair_shards.h"
 #include "compare/rules/gains/gain_judge.h"
 #include "compare/rules/leave_out/leave_out.h"
@@ -273,47 +273,13 @@ Result<> refuse_integers(std::string_view side, std::string_view other, const du
                                       (is_executed ? ", or record it without --as-executed" : ""));
 }
 
-// Runs of other rows are looked for where they are runs of the same operators otherwise.
-Result<std::unique_ptr<const CommonRows>> find_common_rows(const dump::Runs& golden, const dump::Runs& actual,
-                                                           const TailsOfBoth& tails, Pairing& pairing,
-                                                           bool is_special, const CompareOptions& options) {
-  std::unique_ptr<const CommonRows> rows;
+// Which rows of the runs are the same, if they have others. Then `pairing` is of them.
+Result<std::unique_ptr<const CommonRows>> find_common_rows(const RunsOfBoth& runs, bool is_special,
+                                                           const CompareOptions& options, Pairing& pairing) {
   if (is_special && !options.rows.empty())
     return Error(Code::usage, "--rows needs two runs of one framework, on as many ranks, in floating point");
-  const bool is_wanted = options.finds_rows || !options.rows.empty();
-  if (is_special || !is_wanted || options.without.contains(kOtherRows.name)) return rows;
-  // Operators of one name have other shapes where rows are others.
-  Pairing by_name = pair_operators(golden, actual, tails, true);
-  OPDUMP_TRY(rows, CommonRows::find(golden, actual, by_name.pairs, options.rows));
-  if (rows == nullptr) return rows;
-  pairing = std::move(by_name);
-  // Steps that go on where golden's has ended already.
-  if (auto pairs = pair_continuations(golden, actual, pairing.pairs); !pairs.empty()) {
-    std::swap(pairs, pairing.pairs);
-    OPDUMP_TRY(auto all, CommonRows::find(golden, actual, pairing.pairs, options.rows));
-    if (all != nullptr && all->steps() > rows->steps()) {
-      rows = std::move(all);
-      pairing.notes.push_back("steps of actual continue the one of golden before them");
-    } else {
-      pairing.pairs = std::move(pairs);
-      OPDUMP_TRY(rows, CommonRows::find(golden, actual, pairing.pairs, options.rows));
-    }
-  }
-  if (!rows->doubt().empty()) pairing.incomplete.push_back(rows->doubt());
-  // A batch that has lost rows may be the fault.
-  if (rows->left_out() > 0 && options.rows.empty())
-    pairing.incomplete.push_back(
-        counted(rows->left_out(), "operator") + (rows->left_out() == 1 ? " follows" : " follow") +
-        " from sums over rows that only one run has; --rows says that this is meant");
-  // One row lies in memory otherwise than several: a run copies what the other one only views.
-  for (OperatorPair& pair : pairing.pairs) {
-    if (pair.is_whole() || pair.is_alone || pair.fusion != Fusion::none) continue;
-    const dump::OperatorRun run = pair.golden != OperatorPair::kNone ? golden.without_slots(pair.golden)
-                                                                     : actual.without_slots(pair.actual);
-    if (kind_of(run.type).role == OperatorRole::moves || rows->only_chooses(pair))
-      pair.fusion = Fusion::moves;
-  }
-  return rows;
+  if (is_special || options.without.contains(kOtherRows.name)) return std::unique_ptr<const CommonRows>();
+  return pair_rows(runs, {.is_asked = options.finds_rows, .wanted = options.rows}, pairing);
 }
 
 }  // namespace
@@ -370,8 +336,8 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
     pairing.notes.push_back(quantisation->note());
   }
   OPDUMP_TRY(const std::unique_ptr<const CommonRows> rows,
-             find_common_rows(golden_runs, actual_runs, tails, pairing, is_across || sharded || quantisation,
-                              options));
+             find_common_rows({golden_runs, actual_runs, tails, filters},
+                              is_across || sharded || quantisation, options, pairing));
   if (minds_filters) mark_filtered(golden, actual, pairing.pairs, pairing.notes);
   std::optional<MatrixUnits> units, of_golden, of_actual;
   if (!is_across && !sharded && !quantisation && rows == nullptr &&

@@ -68,6 +68,10 @@ model::TensorView split_axes(const model::TensorView& tensor, const Factors& fac
   view.shape = view.strides = factors.sizes;
   std::int64_t stride = 0;
   for (std::size_t i = factors.axes.size(); i-- > 0;) {
+    if (factors.axes[i] == Factors::kSpread) {
+      view.strides.dims()[i] = 0;
+      continue;
+    }
     const bool is_innermost = i + 1 == factors.axes.size() || factors.axes[i] != factors.axes[i + 1];
     stride = is_innermost ? tensor.strides[factors.axes[i]] : stride * factors.sizes[i + 1];
     view.strides.dims()[i] = stride;

@@ -1,6 +1,7 @@
 // What two tensors have in common where one run has more rows or positions than the other.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace opdump::compare {
 
 // The axes of a tensor, those that are a product, 40 = 4 x 10, split into their factors. Axes are in order.
 struct Factors {
+  static constexpr std::size_t kSpread =
+      SIZE_MAX;  // the tensor has no such axis, and is the same all along it
   model::Shape sizes = {};
   std::vector<std::size_t> axes = {};  // of the tensor, that each one is of
 };

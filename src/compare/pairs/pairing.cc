@@ -92,7 +92,7 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
       aligned += frame.join_sequences();
       frame.join_names();
       frame.join_updates();
-      if (!are_shards) frame.separate_reshaped();
+      if (!are_shards) pairing.has_reshaped |= frame.separate_reshaped();
       has_fused |= frame.note_fusions();
       join_loose(golden, actual, frame, pairing.notes);
       frame.join_signatures();

@@ -15,6 +15,7 @@ struct Pairing {
   std::vector<OperatorPair> pairs;           // golden's order; an extra one follows what ran before it
   std::vector<std::string> notes;            // see Comparison::notes
   std::vector<std::string> incomplete = {};  // see Comparison::incomplete
+  bool has_reshaped = false;                 // operators of one name are no pair, because their shapes differ
 };
 
 // Pairs runs of the same (rank, graph, step). Where one side has more operators of a type in a scope, these

@@ -258,12 +258,12 @@ void FramePairing::join_names() {
   join_equal(false, PairedBy::graph, name);
 }
 
-void FramePairing::separate_reshaped() {
+bool FramePairing::separate_reshaped() {
   std::set<std::string> open;  // scopes
   for (const FrameRuns* part : {&golden_, &actual_})
     for (std::uint32_t i = 0; i < part->size(); ++i)
       if (part->partners[i] == kNone) open.insert(scope_of(part->run_of(i)));
-  if (open.empty()) return;
+  if (open.empty()) return false;
   std::size_t joined = 0;
   std::vector<std::uint32_t> reshaped;
   for (std::uint32_t g = 0; g < golden_.size(); ++g) {
@@ -276,7 +276,8 @@ void FramePairing::separate_reshaped() {
                           is_of_onnx(golden_, g) && is_of_onnx(actual_, a)))
       reshaped.push_back(g);
   }
-  if (2 * reshaped.size() > joined) return;
+  if (2 * reshaped.size() > joined) return false;
+  bool has_separated = false;
   const auto golden_kinds = count_kinds(golden_), actual_kinds = count_kinds(actual_);
   for (const std::uint32_t g : reshaped) {
     const OperatorRun run = golden_.run_of(g);
@@ -287,9 +288,13 @@ void FramePairing::separate_reshaped() {
                in_actual = actual_kinds.find(kind_in_scope(run));
     const bool is_only = phase_of(run) == model::Phase::forward && in_golden->second == 1 &&
                          in_actual != actual_kinds.end() && in_actual->second == 1;
-    if (!is_only || !have_outputs_alike(inner_shapes(golden_, g), inner_shapes(actual_, golden_.partners[g])))
+    if (!is_only ||
+        !have_outputs_alike(inner_shapes(golden_, g), inner_shapes(actual_, golden_.partners[g]))) {
       separate(g);
+      has_separated = true;
+    }
   }
+  return has_separated;
 }
 
 void FramePairing::join_paths() {

@@ -36,8 +36,9 @@ class FramePairing {
   void join_updates();
 
   // Where one side has operators more, two of a name in their scope whose shapes differ are not the same
-  // operator, and stay alone. If most shapes differ, the data has another shape, and names hold.
-  void separate_reshaped();
+  // operator, and stay alone. If most shapes differ, the data has another shape, and names hold. Returns
+  // whether there were such.
+  bool separate_reshaped();
 
   // The usual case, and cheap to recognise.
   bool has_equal_names() const;

@@ -18,6 +18,7 @@ constexpr std::size_t kMostPlans = 6;
 struct Factor {
   std::size_t axis = kNone;  // of RowAxisMap::axes
   std::int64_t golden = 1, actual = 1;
+  bool spreads_golden = false, spreads_actual = false;  // it is in the other tensor only
 };
 using Product = std::vector<Factor>;
 
@@ -108,17 +109,42 @@ std::optional<std::vector<RowAxisMap::Block>> project(const RowAxisMap& map,
   return found;
 }
 
-PartPlan make_plan(const std::vector<Product>& products, const std::vector<RowAxisMap::Block>& blocks) {
+// One tensor is the same all along an axis of the other.
+Product spread(const RowAxisMap& map, std::int64_t golden, std::int64_t actual) {
+  const NamedAxis& rows = map.axes.front();
+  const bool is_row = golden == 1 ? actual == rows.actual : golden == rows.golden;
+  const std::int64_t size = std::max(golden, actual);
+  return {{.axis = is_row ? 0 : kNone,
+           .golden = is_row ? rows.golden : size,
+           .actual = is_row ? rows.actual : size,
+           .spreads_golden = golden == 1,
+           .spreads_actual = actual == 1}};
+}
+
+// `shape` with as many axes as `rank` says.
+Shape with_rank(const Shape& shape, std::size_t rank) {
+  std::vector<std::int64_t> sizes(rank - shape.rank(), 1);
+  sizes.insert(sizes.end(), shape.dims().begin(), shape.dims().end());
+  return Shape(sizes);
+}
+
+// `golden_lacks`, `actual_lacks`: axes that the tensor does not have before its first.
+PartPlan make_plan(const std::vector<Product>& products, const std::vector<RowAxisMap::Block>& blocks,
+                   std::size_t golden_lacks, std::size_t actual_lacks) {
   std::vector<std::int64_t> golden, actual;
-  std::vector<std::size_t> axes, named;
+  std::vector<std::size_t> golden_axes, actual_axes, named;
   for (std::size_t axis = 0; axis < products.size(); ++axis)
     for (const Factor& factor : products[axis]) {
       golden.push_back(factor.golden);
       actual.push_back(factor.actual);
-      axes.push_back(axis);
+      const auto axis_in = [&](std::size_t lacks, bool is_spread) {
+        return axis < lacks || is_spread ? Factors::kSpread : axis - lacks;
+      };
+      golden_axes.push_back(axis_in(golden_lacks, factor.spreads_golden));
+      actual_axes.push_back(axis_in(actual_lacks, factor.spreads_actual));
       named.push_back(factor.axis);
     }
-  PartPlan plan{.golden = {Shape(golden), axes}, .actual = {Shape(actual), axes}};
+  PartPlan plan{.golden = {Shape(golden), golden_axes}, .actual = {Shape(actual), actual_axes}};
   for (const RowAxisMap::Block& block : blocks) {
     std::vector<std::int64_t> in_golden(golden.size()), in_actual(golden.size()), extent = golden;
     for (std::size_t i = 0; i < named.size(); ++i) {
@@ -174,15 +200,20 @@ std::string describe(const RowAxisMap& map) {
   return text;
 }
 
-std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const Shape& golden, const Shape& actual) {
-  if (golden.rank() != actual.rank()) return std::nullopt;
+std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const Shape& golden, const Shape& actual,
+                                     bool is_spread) {
+  if (golden.rank() != actual.rank() && !is_spread) return std::nullopt;
   AxesOfSlot found;
   found.has_axis.assign(map.axes.size(), false);
   if (golden == actual) return found;
-  std::vector<std::vector<Product>> ways(golden.rank());
+  const std::size_t rank = std::max(golden.rank(), actual.rank());
+  const Shape of_golden = with_rank(golden, rank), of_actual = with_rank(actual, rank);
+  std::vector<std::vector<Product>> ways(rank);
   std::size_t plans = 1;
-  for (std::size_t axis = 0; axis < golden.rank(); ++axis) {
-    ways[axis] = products_of(map, golden[axis], actual[axis]);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const std::int64_t g = of_golden[axis], a = of_actual[axis];
+    ways[axis] = products_of(map, g, a);
+    if (ways[axis].empty() && is_spread && (g == 1 || a == 1)) ways[axis] = {spread(map, g, a)};
     if (ways[axis].empty()) return std::nullopt;
     plans = std::max(plans, ways[axis].size());
   }
@@ -199,7 +230,7 @@ std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const Shape& golden,
     for (std::size_t plan = 0; plan < std::min(plans, kMostPlans); ++plan) {
       std::vector<Product> products;
       for (const auto& way : ways) products.push_back(way[std::min(plan, way.size() - 1)]);
-      parts->plans.push_back(make_plan(products, *blocks));
+      parts->plans.push_back(make_plan(products, *blocks, rank - golden.rank(), rank - actual.rank()));
     }
   }
   found.parts = std::move(parts);

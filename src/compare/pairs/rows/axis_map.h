@@ -46,8 +46,9 @@ struct AxesOfSlot {
   std::vector<bool> has_axis = {};
 };
 
-// Nothing if the shapes differ by anything else than the axes of the map.
+// Nothing if the shapes differ by anything else than the axes of the map. `is_spread`: what an operator reads
+// may lack axes in one run, or have one element there, as a mask that is the same for all rows.
 std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const model::Shape& golden,
-                                     const model::Shape& actual);
+                                     const model::Shape& actual, bool is_spread = false);
 
 }  // namespace opdump::compare

@@ -53,6 +53,18 @@ TEST(AxisMapTest, PositionsOfEachRow) {
   EXPECT_FALSE(numbers->parts->left_out.empty());
 }
 
+TEST(AxisMapTest, AMaskIsSpreadOverRows) {
+  const RowAxisMap map{.axes = {{"row", 4, 4}, {"position", 6, 10}}, .blocks = {{{0, 0, 4}, {0, 4, 6}}}};
+  EXPECT_FALSE(find_parts(map, {4, 1, 6, 6}, {10, 10}));
+  const auto found = find_parts(map, {4, 1, 6, 6}, {10, 10}, true);
+  ASSERT_TRUE(found && found->parts != nullptr);
+  const PartPlan& plan = found->parts->plans.front();
+  EXPECT_EQ(plan.actual.sizes, Shape({4, 1, 10, 10}));
+  EXPECT_EQ(plan.actual.axes, (std::vector<std::size_t>{Factors::kSpread, Factors::kSpread, 0, 1}));
+  EXPECT_EQ(plan.parts.front(), (TensorPart{{0, 0, 0, 0}, {0, 0, 4, 4}, {4, 1, 6, 6}}));
+  EXPECT_FALSE(find_parts(map, {3, 6}, {2, 10}, true));
+}
+
 TEST(AxisMapTest, WholeAxesAndPlaces) {
   EXPECT_FALSE(row_of_batch().is_whole(0));
   EXPECT_EQ(row_of_batch().actual_place(0, 2), 0);

@@ -11,6 +11,8 @@ namespace {
 
 using Rows = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
+constexpr std::size_t kFirst = 3;  // steps that tell whether runs have other rows
+
 std::string describe_source(const PairedRuns& runs, std::size_t source) {
   const OperatorPair& pair = runs.pairs()[source];
   return one_line(operator_name(runs.runs(true).without_slots(pair.golden)));
@@ -50,16 +52,30 @@ Result<std::unique_ptr<const CommonRows>> CommonRows::find(const dump::Runs& gol
   return std::unique_ptr<const CommonRows>(std::move(common));
 }
 
-bool CommonRows::has_other_shape(const std::vector<std::size_t>& places) const {
+bool CommonRows::has_other_shape(std::span<const std::size_t> places) const {
   return std::ranges::any_of(places, [&](std::size_t place) {
     const std::vector<ShapedSlot> slots = runs_.slots(place);
     return std::ranges::any_of(slots, [](const ShapedSlot& slot) { return slot.is_other_shape(); });
   });
 }
 
-// The first steps tell whether runs have other rows: most have not, and others need not be asked.
+bool CommonRows::may_be_other(const dump::Runs& golden, const dump::Runs& actual,
+                              std::span<const OperatorPair> pairs) {
+  const CommonRows common(golden, actual, pairs);
+  std::optional<Frame> last;
+  std::size_t count = 0;
+  for (std::size_t place = 0; place < pairs.size(); ++place) {
+    const auto frame = common.frame_of(pairs[place]);
+    if (!frame) continue;
+    if (frame != last && ++count > kFirst) return false;
+    last = frame;
+    if (common.has_other_shape(std::span(&place, 1))) return true;
+  }
+  return false;
+}
+
+// Most runs have the same rows, and others need not be asked.
 bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted) {
-  constexpr std::size_t kFirst = 3;
   std::size_t count = 0;
   std::optional<std::int64_t> next;  // position of golden
   for (const auto& [frame, places] : frames) {
@@ -71,7 +87,10 @@ bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& fram
     if (!found) continue;
     if (const AxisStretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
       next = found->map.axes.back().name == "key" ? last.count : last.golden + last.count;
-    if (note_.empty()) note_ = describe(found->map) + ", by " + found->by;
+    if (note_.empty()) {
+      note_ = describe(found->map) + ", by " + found->by;
+      is_telling_ = found->is_telling;
+    }
     if (doubt_.empty()) doubt_ = std::move(found->doubt);
     maps_.emplace(frame, std::move(found->map));
   }
@@ -119,7 +138,8 @@ void CommonRows::add_parts(OperatorComparison& op, const OperatorPair& pair) con
       parts->left_out = "follows from " + describe_source(runs_, *source) + ", which puts rows together";
       slot.parts = std::move(parts);
     } else if (map != maps_.end() && slot.golden->shape && slot.actual->shape) {
-      if (const auto axes = find_parts(map->second, *slot.golden->shape, *slot.actual->shape))
+      const bool is_input = slot.golden->side == model::Side::input;
+      if (const auto axes = find_parts(map->second, *slot.golden->shape, *slot.actual->shape, is_input))
         slot.parts = axes->parts;
     }
   }

@@ -35,6 +35,11 @@ class CommonRows {
                                                         std::span<const OperatorPair> pairs,
                                                         const Wanted& wanted);
 
+  // Whether the first steps have an operator with other shapes. Quick: where they do not, find() finds
+  // nothing.
+  static bool may_be_other(const dump::Runs& golden, const dump::Runs& actual,
+                           std::span<const OperatorPair> pairs);
+
   // Says what of the slots of a pair is compared. It must be one of those that find() got.
   void add_parts(OperatorComparison& op, const OperatorPair& pair) const;
 
@@ -45,6 +50,8 @@ class CommonRows {
   const std::string& note() const { return note_; }
   // Why the map may be wrong; empty if the data confirms it.
   const std::string& doubt() const { return doubt_; }
+  // Whether the data shows which rows are the same: it is not alike in all of them, as a mask is.
+  bool is_telling() const { return is_telling_; }
   // How many steps have other rows.
   std::size_t steps() const { return maps_.size(); }
   // How many operators of both runs follow from sums over rows that only one run has: nothing is said of
@@ -58,7 +65,7 @@ class CommonRows {
   using Frame = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
   Result<bool> solve(const Wanted& wanted);
   bool find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted);
-  bool has_other_shape(const std::vector<std::size_t>& places) const;
+  bool has_other_shape(std::span<const std::size_t> places) const;
   std::optional<Frame> frame_of(const OperatorPair& pair) const;
 
   PairedRuns runs_;
@@ -66,6 +73,7 @@ class CommonRows {
   mutable RowOrigins origins_;
   std::map<Frame, RowAxisMap> maps_;
   std::string note_, doubt_;
+  bool is_telling_ = false;
   std::uint64_t left_out_ = 0;
 };
 

@@ -60,7 +60,7 @@ std::optional<dump::StoredTensor> read(const dump::Runs& runs, std::uint32_t exe
 // What a root says of the rows: the axes in which the runs differ, and what they have in common.
 struct RootMatch {
   RowAxisMap map = {};
-  bool is_exact = true;
+  bool is_exact = true, is_telling = true;
 };
 
 // Nothing if it does not say: the rows are not its first axis, or positions not its second one.
@@ -78,10 +78,13 @@ std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
   if (axes->back() == 0) {
     const RowMatch rows = match_rows(golden->view(), actual->view()).value_or(RowMatch());
     match.is_exact = rows.is_exact;
+    match.is_telling = !rows.is_exact || tells_rows_apart(golden->view(), actual->view());
     match.map.blocks = join_rows(rows.rows);
   } else {
     match.map.axes.push_back({"position", g[1], a[1]});
-    match.map.blocks = join_cells(match_cells(golden->view(), actual->view(), next));
+    const std::vector<CellMatch> cells = match_cells(golden->view(), actual->view(), next);
+    match.is_telling = tells_positions_apart(cells, golden->view());
+    match.map.blocks = join_cells(cells);
   }
   return match;
 }
@@ -154,6 +157,7 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
                                       std::optional<std::int64_t> next, RowOrigins& origins) {
   const auto roots = find_roots(runs, places, origins);
   if (!roots || roots->empty()) return std::nullopt;
+  std::optional<FoundMap> found;
   for (const Root& root : *roots) {
     auto match = match_root(runs, root, next);
     if (!match) continue;
@@ -163,12 +167,15 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
     const bool is_contradicted =
         std::ranges::any_of(*roots, [&](const Root& other) { return contradicts(runs, other, match->map); });
     if (is_contradicted) continue;  // its rows are alike, as those of a mask
-    return FoundMap{.map = std::move(match->map),
-                    .by = std::string(match->is_exact ? "equal" : "nearly equal") + " elements of " +
-                          describe(runs, root)};
+    if (found && !match->is_telling) continue;
+    found = FoundMap{.map = std::move(match->map),
+                     .by = std::string(match->is_exact ? "equal" : "nearly equal") + " elements of " +
+                           describe(runs, root),
+                     .is_telling = match->is_telling};
+    if (found->is_telling) break;
   }
-  if (wanted.empty()) return std::nullopt;
-  auto found = map_as_wanted(*roots, wanted);
+  if (found || wanted.empty()) return found;
+  found = map_as_wanted(*roots, wanted);
   if (found) found->doubt = "no data of the two runs confirms that these rows are the same";
   return found;
 }

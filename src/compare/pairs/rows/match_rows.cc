@@ -176,6 +176,25 @@ std::vector<CellMatch> match_cells(const model::TensorView& golden, const model:
   return found;
 }
 
+bool tells_rows_apart(const model::TensorView& golden, const model::TensorView& actual) {
+  const model::TensorView& more = golden.shape[0] >= actual.shape[0] ? golden : actual;
+  if (more.shape[0] < 2) return true;
+  const std::uint64_t first = math::sum_of_hashes(row_of(more, 0));
+  for (std::int64_t row = 1; row < more.shape[0]; ++row)
+    if (math::sum_of_hashes(row_of(more, row)) != first) return true;
+  return false;
+}
+
+bool tells_positions_apart(const std::vector<CellMatch>& cells, const model::TensorView& golden) {
+  if (cells.empty()) return false;
+  const Cells in_golden = cells_of(golden);
+  return std::ranges::any_of(cells, [&](const CellMatch& cell) {
+    const AxisStretch& at = cell.positions;
+    return !is_all(in_golden, cell.golden, at.golden, at.golden + at.count,
+                   in_golden.at(cell.golden, at.golden));
+  });
+}
+
 bool agree(const SlotParts& parts, const model::TensorView& golden, const model::TensorView& actual) {
   return std::ranges::any_of(parts.plans, [&](const PartPlan& plan) {
     const model::TensorView g = split_axes(golden, plan.golden), a = split_axes(actual, plan.actual);

@@ -26,11 +26,17 @@ struct CellMatch {
   AxisStretch positions = {};
 };
 
+// Whether rows are not all alike, on the side that has more of them: else, which is which shows elsewhere.
+bool tells_rows_apart(const model::TensorView& golden, const model::TensorView& actual);
+
 // Of tensors of rows and positions, of which the runs have other numbers: each row of the one with fewer rows
 // against the other's, by the longest stretch of equal positions. What pads a row, at its beginning or end,
 // is no part of it. The stretch that begins at golden's position `next` comes first. Nothing if none matches.
 std::vector<CellMatch> match_cells(const model::TensorView& golden, const model::TensorView& actual,
                                    std::optional<std::int64_t> next = std::nullopt);
+
+// Whether what two tensors have in common is not the same in all positions, as in a mask.
+bool tells_positions_apart(const std::vector<CellMatch>& cells, const model::TensorView& golden);
 
 // Whether two tensors have the same in these parts, by one of the plans, at least nearly.
 bool agree(const SlotParts& parts, const model::TensorView& golden, const model::TensorView& actual);

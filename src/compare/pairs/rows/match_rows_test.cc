@@ -62,6 +62,17 @@ TEST(MatchRowsTest, AFewEqualPositionsAreNoRow) {
   EXPECT_TRUE(match_cells(tokens(padded, 1), tokens(other, 1)).empty());
 }
 
+TEST(MatchRowsTest, RowsThatAreAlikeTellNothing) {
+  const std::vector<std::int64_t> mask{1, 1, 1, 1, 1, 1}, padded{0, 0, 1, 1}, words{3, 4, 5, 6, 7, 8};
+  EXPECT_FALSE(tells_rows_apart(tokens(mask, 3), tokens({1, 1}, 1)));
+  EXPECT_FALSE(tells_rows_apart(tokens({1, 1}, 1), tokens(mask, 3)));
+  EXPECT_TRUE(tells_rows_apart(tokens(words, 3), tokens({5, 6}, 1)));
+  const auto ones = match_cells(tokens(padded, 1), tokens({1, 1}, 1));
+  ASSERT_EQ(ones.size(), 1U);
+  EXPECT_FALSE(tells_positions_apart(ones, tokens(padded, 1)));
+  EXPECT_TRUE(tells_positions_apart(match_cells(tokens(words, 1), tokens({5, 6}, 1)), tokens(words, 1)));
+}
+
 TEST(MatchRowsTest, RowsThatFollowOneAnotherAreABlock) {
   EXPECT_EQ(join_rows({{1, 0}, {2, 1}, {3, 4}}), (std::vector<RowAxisMap::Block>{{{1, 0, 2}}, {{3, 4, 1}}}));
 }

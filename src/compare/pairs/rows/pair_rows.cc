@@ -1,0 +1,76 @@
+#include "compare/pairs/rows/pair_rows.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/text/text.h"
+#include "compare/facts/operator_kind.h"
+#include "compare/pairs/rows/continuations.h"
+
+namespace opdump::compare {
+namespace {
+
+using Found = std::unique_ptr<const CommonRows>;
+
+// Why the answer is not whole, though what was compared agrees.
+void note_doubts(const CommonRows& rows, const WantedRows& request, Pairing& pairing) {
+  if (!request.wanted.empty()) {
+    if (!rows.doubt().empty()) pairing.incomplete.push_back(rows.doubt());
+    return;
+  }
+  // Data that has lost rows may be the fault.
+  if (!request.is_asked)
+    pairing.incomplete.push_back("one run has other rows: " + rows.note() +
+                                 "; only these are compared, and --rows auto says that this is meant");
+  if (const std::uint64_t count = rows.left_out(); count > 0)
+    pairing.incomplete.push_back(
+        counted(count, "operator") + (count == 1 ? " follows" : " follow") +
+        " from sums over rows that only one run has; --rows says that this is meant");
+}
+
+// One row lies in memory otherwise than several: a run copies what the other one only views.
+void leave_out_moves(const dump::Runs& golden, const dump::Runs& actual, const CommonRows& rows,
+                     std::vector<OperatorPair>& pairs) {
+  for (OperatorPair& pair : pairs) {
+    if (pair.is_whole() || pair.is_alone || pair.fusion != Fusion::none) continue;
+    const dump::OperatorRun run = pair.golden != OperatorPair::kNone ? golden.without_slots(pair.golden)
+                                                                     : actual.without_slots(pair.actual);
+    if (kind_of(run.type).role == OperatorRole::moves || rows.only_chooses(pair)) pair.fusion = Fusion::moves;
+  }
+}
+
+}  // namespace
+
+Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairing& pairing) {
+  const auto& [golden, actual, tails, filters] = runs;
+  const bool is_wanted = request.is_asked.value_or(false) || !request.wanted.empty();
+  if (!is_wanted && (request.is_asked ||
+                     !(pairing.has_reshaped || CommonRows::may_be_other(golden, actual, pairing.pairs))))
+    return Found();
+  // Operators of one name have other shapes where rows are others.
+  Pairing by_name = pair_operators(golden, actual, tails, true, filters);
+  OPDUMP_TRY(Found rows, CommonRows::find(golden, actual, by_name.pairs, request.wanted));
+  if (rows == nullptr) return rows;
+  if (!is_wanted && !rows->is_telling()) {
+    pairing.notes.push_back("--rows auto compares what both runs have: " + rows->note());
+    return Found();
+  }
+  pairing = std::move(by_name);
+  // Steps that go on where golden's has ended already.
+  if (auto pairs = pair_continuations(golden, actual, pairing.pairs); !pairs.empty()) {
+    std::swap(pairs, pairing.pairs);
+    OPDUMP_TRY(Found all, CommonRows::find(golden, actual, pairing.pairs, request.wanted));
+    if (all != nullptr && all->steps() > rows->steps()) {
+      rows = std::move(all);
+      pairing.notes.push_back("steps of actual continue the one of golden before them");
+    } else {
+      pairing.pairs = std::move(pairs);
+      OPDUMP_TRY(rows, CommonRows::find(golden, actual, pairing.pairs, request.wanted));
+    }
+  }
+  note_doubts(*rows, request, pairing);
+  leave_out_moves(golden, actual, *rows, pairing.pairs);
+  return rows;
+}
+
+}  // namespace opdump::compare
