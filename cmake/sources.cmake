@@ -379,6 +379,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/across/matching.cc
   compare/pairs/across/module_paths.cc
   compare/pairs/across/pair_across.cc
+  compare/pairs/across/renamed.cc
   compare/pairs/frame/alignment.cc
   compare/pairs/frame/frame.cc
   compare/pairs/frame/frame_pairing.cc

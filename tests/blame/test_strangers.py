@@ -111,3 +111,11 @@ def test_optimizers_are_compared_by_parameter(name, culprit, tmp_path):
 ])
 def test_overflow_is_no_rounding(name, culprit, tmp_path):
     check(tmp_path, "overflows.py", name, culprit, TORCH2 if name == "attention_in_half" else sys.executable)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("epsilon", "native_layer_norm-op0"), ("scale", "mul|bmm|div"), ("activation", "gelu|relu"), ("sound", None),
+    wrong("sound_training", None, "compare names the backward pass of the attention, which each run scales elsewhere; blame finds rounding"),
+])
+def test_a_port_has_modules_of_other_names(name, culprit, tmp_path):
+    check(tmp_path, "ports.py", name, culprit)

@@ -199,6 +199,43 @@ bool follows_from_input(const ordered_json& value, const ordered_json& other, co
   });
 }
 
+// Whether two operators read tensors of other forms first: an axis of one means nothing to the other.
+bool have_other_forms(const dump::OperatorRun& golden, const dump::OperatorRun& actual) {
+  const auto first = [](const dump::OperatorRun& run) {
+    return std::ranges::find_if(run.slots, [](const dump::Slot& slot) {
+      return slot.side == model::Side::input && slot.shape.has_value();
+    });
+  };
+  const auto g = first(golden), a = first(actual);
+  return g != golden.slots.end() && a != actual.slots.end() && *g->shape != *a->shape;
+}
+
+// The most axes of its tensors: unsqueeze counts those of its result.
+std::int64_t rank_of(const dump::OperatorRun& run) {
+  std::int64_t rank = 0;
+  for (const dump::Slot& slot : run.slots)
+    if (slot.shape) rank = std::max(rank, static_cast<std::int64_t>(slot.shape->rank()));
+  return rank;
+}
+
+// An axis that one program counts from the front, and the other from the end: 2 is -1 of a tensor with three
+// axes.
+bool is_same_axis(std::string_view name, const ordered_json& value, const ordered_json& other,
+                  const dump::OperatorRun& golden, const dump::OperatorRun& actual) {
+  if (!name.starts_with("dim") && !name.ends_with("_dim") && name != "axis") return false;
+  if (have_other_forms(golden, actual)) return true;
+  const auto from_end = [](const ordered_json& axis, const dump::OperatorRun& run) {
+    const auto number = axis.get<std::int64_t>();
+    return number < 0 ? number : number - rank_of(run);
+  };
+  const auto are_same = [&](const ordered_json& a, const ordered_json& b) {
+    return a.is_number_integer() && b.is_number_integer() && from_end(a, golden) == from_end(b, actual);
+  };
+  if (!value.is_array()) return are_same(value, other);
+  return other.is_array() && value.size() == other.size() &&
+         std::equal(value.begin(), value.end(), other.begin(), are_same);
+}
+
 }  // namespace
 
 std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
@@ -226,7 +263,8 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
     const auto other = a.find(name);
     if (other == a.end() || (are_overloads && (value.is_null() || other->is_null())) ||
         std::ranges::find(kPlace, name) != kPlace.end() || is_same(value, *other) ||
-        (sides.are_shards && value.is_array()) || follows_from_input(value, *other, golden, actual))
+        is_same_axis(name, value, *other, golden, actual) || (sides.are_shards && value.is_array()) ||
+        follows_from_input(value, *other, golden, actual))
       continue;
     if (!difference.text.empty()) difference.text += ", ";
     const std::string constant = constant_of(value), other_constant = constant_of(*other);

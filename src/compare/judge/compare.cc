@@ -22,6 +22,7 @@
 #include "compare/measure/tasks.h"
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
+#include "compare/pairs/across/renamed.h"
 #include "compare/pairs/filtered.h"
 #include "compare/pairs/make_operator.h"
 #include "compare/pairs/pairing.h"
@@ -57,8 +58,9 @@ bool is_judged_by_gains(const dump::DumpSet& golden, const dump::DumpSet& actual
   return !options.rtol && !options.atol && is_plain && !have_input_tensors(golden.runs(), actual.runs());
 }
 
-// The share of the forward pass that "no difference" must rest on.
-constexpr double kLeastCover = 0.9;
+// The share of the forward pass that "no difference" must rest on, and which leaves it open what a difference
+// comes from.
+constexpr double kLeastCover = 0.9, kHardlyAny = 0.5;
 
 // Compares the operators of a pairing in their order.
 class Comparer {
@@ -109,8 +111,9 @@ class Comparer {
   // Equal losses of networks that have nothing in common prove little.
   void doubt_small_cover() {
     const double share = comparison_.coverage.forward_share;
-    if (comparison_.outcome != Answer::same || share >= kLeastCover) return;
-    comparison_.outcome = Answer::incomplete;
+    const bool is_same = comparison_.outcome == Answer::same;
+    if (share >= (is_same ? kLeastCover : kHardlyAny)) return;
+    if (is_same) comparison_.outcome = Answer::incomplete;
     comparison_.incomplete.push_back(
         "only " + std::to_string(static_cast<int>(100 * share)) +
         " % of the forward operators are in modules of which the other run has a counterpart");
@@ -273,6 +276,22 @@ Result<> refuse_integers(std::string_view side, std::string_view other, const du
                                       (is_executed ? ", or record it without --as-executed" : ""));
 }
 
+// Modules of other names, as in a port: pairs by what operators compute if that pairs most of them. Returns
+// whether it does.
+Result<bool> pair_renamed(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails,
+                          const CompareOptions& options, Pairing& pairing) {
+  if (std::ranges::all_of(pairing.pairs, &OperatorPair::is_whole)) return false;
+  const ForwardPairs by_name = count_forward_pairs(golden, actual, pairing.pairs);
+  if (!are_renamed(by_name)) return false;
+  OPDUMP_TRY(Pairing across, pair_across(golden, actual, tails, options.map, options.threads));
+  if (!is_better(count_forward_pairs(golden, actual, across.pairs), by_name)) return false;
+  pairing = std::move(across);
+  pairing.notes.insert(
+      pairing.notes.begin(),
+      "the modules of the two runs have other names: operators are paired by what they compute");
+  return true;
+}
+
 // Which rows of the runs are the same, if they have others. Then `pairing` is of them.
 Result<std::unique_ptr<const CommonRows>> find_common_rows(const RunsOfBoth& runs, bool is_special,
                                                            const CompareOptions& options, Pairing& pairing) {
@@ -305,7 +324,7 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
                                  const CompareOptions& options) {
   const TailsOfBoth tails{.golden = find_tails(golden), .actual = find_tails(actual)};
   const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
-  const bool is_across =
+  bool is_across =
       options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual) ||
                               is_one_saved_in_other_layout(golden_runs, actual_runs));
   if (is_across) {
@@ -330,6 +349,9 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
       is_across ? pair_across(golden_runs, actual_runs, tails, options.map, options.threads)
                 : Result<Pairing>(sharded ? sharded->pair(tails)
                                           : pair_operators(golden_runs, actual_runs, tails, false, filters)));
+  if (!is_across && !sharded && !quantisation && !options.across) {
+    OPDUMP_TRY(is_across, pair_renamed(golden_runs, actual_runs, tails, options, pairing));
+  }
   if (!is_across && !sharded) join_fused_activations(golden_runs, actual_runs, pairing.pairs);
   if (quantisation) {
     quantisation->arrange(pairing.pairs, is_across);

@@ -15,8 +15,8 @@ class NeverRead : public RuleState {
   NeverRead(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
 
   // As the wiring of each run has it; memory that is written without an operator is none that it knows. Where
-  // one run replaces what the other one reads, as weights that only one of them loads, the two values are none
-  // that should agree: whoever reads them is judged by what it reads.
+  // one run replaces what the other one reads, as weights that only one of them loads, the two values are
+  // none that should agree: whoever reads them is judged by what it reads.
   bool look(OperatorComparison& op, Ledger& ledger) override {
     const OperatorPair& pair = study_.pairs[ledger.next_place()];
     const bool is_single = !pair.is_whole();
