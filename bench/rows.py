@@ -33,9 +33,9 @@ CASES = {
     "a batch of a row": (["rows=2"], [], [], ROWS),
     "rows in another order": ([], ["rows=3,1"], [], ROWS),
     "training, a row of a batch": (["train"], ["train", "rows=2"], ["--rows", "2=0"], ROWS),
-    "left padding": (["short", "rows=1", "pad=left:10"], ["short", "rows=1"], [], PADS),
-    "right padding": (["short", "pad=right:10"], ["short"], [], PADS),
+    "left padding": (["short", "rows=1"], ["short", "rows=1", "pad=left:10"], [], PADS),
     # A causal mask hides what pads a row on its right: the other mask is no fault there.
+    "right padding": (["short"], ["short", "pad=right:10"], [], PADS[:2]),
     "left and right padding": (["short", "pad=left:10"], ["short", "rows=2", "pad=right:8"], [], PADS[:2]),
     "one pass, and a cache": (["rows=1"], ["rows=1", "cache=8"], [], STEPS),
     "one pass of a batch, and a cache": ([], ["rows=1", "cache=8"], [], STEPS),

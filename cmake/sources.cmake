@@ -399,6 +399,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/rows/continuations.cc
   compare/pairs/rows/find_axis_map.cc
   compare/pairs/rows/match_rows.cc
+  compare/pairs/rows/micro_batches.cc
   compare/pairs/rows/pair_rows.cc
   compare/pairs/rows/paired_runs.cc
   compare/pairs/rows/row_origin.cc

@@ -204,3 +204,37 @@ def test_bits(record):
     assert compare(record(), record(), "--bitwise")[0] == 0
     status, summary = compare(record(), record("fault=epsilon"), "--bitwise")
     assert (status, first_bad(summary)) == (1, FAULTS["epsilon"])
+
+
+# What is wrong in the run with micro-batches, and what is named; None: no difference.
+ACCUMULATED = {
+    ("accumulate_mlp.py", "micro=4"): {
+        None: None, "epsilon": "Default/norm-LayerNorm/native_layer_norm-op0", "scale": "Default/mul-op0", "undivided": "Gradients/Default/MSELoss/mse_loss_backward-op0",
+    },
+    ("accumulate_lm.py", "micro=2"): {None: None, "scale": "Default/attn-Attention/mul-op0"},
+    ("accumulate_cnn.py", "micro=3", "groups"): {None: None},
+}
+
+
+@pytest.mark.parametrize("case, fault", [(case, fault) for case, faults in ACCUMULATED.items() for fault in faults])
+def test_micro_batches_of_a_batch(record, case, fault):
+    program, *options = case
+    others = [option for option in options if not option.startswith("micro")]
+    golden, actual = record(*others, program=program), record(*options, *([f"fault={fault}"] if fault else []), program=program)
+    status, summary = run_compare(golden, actual)
+    assert (status, first_bad(summary)) == (1 if fault else 0, ACCUMULATED[case][fault]), summary["text"]
+    assert any("micro-batches of actual are a batch of golden" in note for note in summary["notes"])
+    if fault is None:
+        assert run_compare(actual, golden)[0] == 0
+
+
+def test_a_batch_norm_counts_micro_batches(record):
+    """It computes other statistics of a micro-batch, and updates what it keeps once for each."""
+    status, summary = run_compare(record(program="accumulate_cnn.py"), record("micro=3", program="accumulate_cnn.py"))
+    assert (status, first_bad(summary)) == (1, "Default/1-BatchNorm2d/add_-op0"), summary["text"]
+    assert any("follow from sums over rows" in reason for reason in summary["incomplete"])
+
+
+def test_gradients_that_are_sums(record):
+    actual = record("micro=4", "fault=undivided", program="accumulate_mlp.py")
+    assert any("each is 4 times that of the batch" in note for note in run_compare(record(program="accumulate_mlp.py"), actual)[1]["notes"])

@@ -40,13 +40,14 @@ Result<Rows> parse_rows(std::string_view text) {
 std::optional<CommonRows::Frame> CommonRows::frame_of(const OperatorPair& pair) const {
   if (!pair.is_whole()) return std::nullopt;
   const dump::Runs::Section& section = runs_.runs(true).section_of(pair.golden);
-  return Frame(section.rank, section.step, runs_.runs(false).section_of(pair.actual).step);
+  return Frame(section.rank, section.step, runs_.runs(false).section_of(pair.actual).step,
+               batches_.number_of(pair));
 }
 
 Result<std::unique_ptr<const CommonRows>> CommonRows::find(const dump::Runs& golden, const dump::Runs& actual,
                                                            std::span<const OperatorPair> pairs,
-                                                           const Wanted& wanted) {
-  std::unique_ptr<CommonRows> common(new CommonRows(golden, actual, pairs));
+                                                           const Wanted& wanted, MicroBatches batches) {
+  std::unique_ptr<CommonRows> common(new CommonRows(golden, actual, pairs, std::move(batches)));
   OPDUMP_TRY(const bool is_found, common->solve(wanted));
   if (!is_found) common.reset();
   return std::unique_ptr<const CommonRows>(std::move(common));
@@ -61,7 +62,7 @@ bool CommonRows::has_other_shape(std::span<const std::size_t> places) const {
 
 bool CommonRows::may_be_other(const dump::Runs& golden, const dump::Runs& actual,
                               std::span<const OperatorPair> pairs) {
-  const CommonRows common(golden, actual, pairs);
+  const CommonRows common(golden, actual, pairs, {});
   std::optional<Frame> last;
   std::size_t count = 0;
   for (std::size_t place = 0; place < pairs.size(); ++place) {
@@ -109,13 +110,54 @@ Result<bool> CommonRows::solve(const Wanted& wanted) {
     if (wanted.empty()) return false;
     return Error(Code::usage, "--rows: the runs have no such rows, or differ in more than rows");
   }
+  std::optional<Frame> last;
+  bool is_whole = false;  // of its step
   for (std::size_t place = 0; place < runs_.pairs().size(); ++place) {
     const auto frame = frame_of(runs_.pairs()[place]);
     const auto map = frame ? maps_.find(*frame) : maps_.end();
-    sums_.add(place, map == maps_.end() ? nullptr : &map->second);
-    left_out_ += frame && sums_.source_of(place);
+    if (frame && frame != last) is_whole = is_complete(*frame);
+    if (frame) last = frame;
+    sums_.add(place, map == maps_.end() ? nullptr : &map->second,
+              {.is_complete = is_whole, .is_update = frame && std::get<3>(*frame) == 0});
+    // The sums of micro-batches are compared where they are added up.
+    left_out_ += frame && sums_.source_of(place) && (!is_whole || sums_.mixes_rows(std::get<0>(*frame)));
   }
+  if (!batches_.all.empty()) note_ = describe_batches() + note_;
   return true;
+}
+
+// The micro-batches of a step have each row of the batch once.
+bool CommonRows::is_complete(const Frame& frame) const {
+  auto [rank, golden_step, actual_step, number] = frame;
+  std::vector<int> count;
+  for (auto map = maps_.lower_bound({rank, golden_step, actual_step, 1});
+       map != maps_.end() && std::get<0>(map->first) == rank && std::get<1>(map->first) == golden_step &&
+       std::get<2>(map->first) == actual_step;
+       ++map) {
+    const NamedAxis& rows = map->second.axes.front();
+    const std::int64_t few = batches_.are_of_golden ? rows.golden : rows.actual;
+    count.resize(static_cast<std::size_t>(batches_.are_of_golden ? rows.actual : rows.golden));
+    std::int64_t found = 0;
+    for (const RowAxisMap::Block& block : map->second.blocks)
+      for (std::int64_t i = 0; i < block.front().count; ++i, ++found)
+        ++count[static_cast<std::size_t>(
+            (batches_.are_of_golden ? block.front().actual : block.front().golden) + i)];
+    if (found != few) return false;
+  }
+  return !count.empty() && std::ranges::all_of(count, [](int times) { return times == 1; });
+}
+
+// What scales the sum over a micro-batch is another number than that of a batch: the number of micro-batches.
+bool CommonRows::is_of_sum(const Frame& frame, std::size_t place) const {
+  return std::get<3>(frame) > 0 && sums_.source_of(place).has_value();
+}
+
+std::string CommonRows::describe_batches() const {
+  return std::to_string(batches_.count()) + " micro-batches of " +
+         (batches_.are_of_golden ? "golden" : "actual") + " are a batch of " +
+         (batches_.are_of_golden ? "actual" : "golden") +
+         ", and gradients are compared "
+         "where they are added up: ";
 }
 
 bool CommonRows::only_chooses(const OperatorPair& pair) const {
@@ -141,6 +183,11 @@ void CommonRows::add_parts(OperatorComparison& op, const OperatorPair& pair) con
       const bool is_input = slot.golden->side == model::Side::input;
       if (const auto axes = find_parts(map->second, *slot.golden->shape, *slot.actual->shape, is_input))
         slot.parts = axes->parts;
+      if (slot.parts == nullptr && is_of_sum(*frame, place)) {
+        auto parts = std::make_shared<SlotParts>();
+        parts->left_out = "is read for a sum over the rows of a micro-batch";
+        slot.parts = std::move(parts);
+      }
     }
   }
 }

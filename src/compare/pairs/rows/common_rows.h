@@ -15,6 +15,7 @@
 #include "compare/comparison.h"
 #include "compare/operator_pair.h"
 #include "compare/pairs/rows/axis_map.h"
+#include "compare/pairs/rows/micro_batches.h"
 #include "compare/pairs/rows/paired_runs.h"
 #include "compare/pairs/rows/row_origin.h"
 #include "compare/pairs/rows/row_sums.h"
@@ -30,10 +31,10 @@ class CommonRows {
 
   // Nothing where both runs have tensors of the same shapes, or where they differ otherwise than in rows that
   // the data of the programs has. `wanted` are rows that the user says are the same; then it is an error if
-  // that is not possible. All must outlive the result.
+  // that is not possible. All but `batches` must outlive the result.
   static Result<std::unique_ptr<const CommonRows>> find(const dump::Runs& golden, const dump::Runs& actual,
                                                         std::span<const OperatorPair> pairs,
-                                                        const Wanted& wanted);
+                                                        const Wanted& wanted, MicroBatches batches = {});
 
   // Whether the first steps have an operator with other shapes. Quick: where they do not, find() finds
   // nothing.
@@ -52,6 +53,11 @@ class CommonRows {
   const std::string& doubt() const { return doubt_; }
   // Whether the data shows which rows are the same: it is not alike in all of them, as a mask is.
   bool is_telling() const { return is_telling_; }
+  // Whether nothing is left out: micro-batches that together have all rows of the batch.
+  bool are_all_there() const { return left_out_ == 0 && !batches_.all.empty(); }
+  // How many micro-batches of one run are a batch of the other, 0 if that is not so, and which run has them.
+  std::uint32_t batch_count() const { return batches_.count(); }
+  bool has_golden_batches() const { return batches_.are_of_golden; }
   // How many steps have other rows.
   std::size_t steps() const { return maps_.size(); }
   // How many operators of both runs follow from sums over rows that only one run has: nothing is said of
@@ -59,16 +65,22 @@ class CommonRows {
   std::uint64_t left_out() const { return left_out_; }
 
  private:
-  CommonRows(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs)
-      : runs_(golden, actual, pairs), sums_(runs_), origins_(runs_) {}
-  // Rank, step of golden, step of actual.
-  using Frame = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
+  CommonRows(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs,
+             MicroBatches batches)
+      : runs_(golden, actual, pairs), batches_(std::move(batches)), sums_(runs_), origins_(runs_) {}
+  // Rank, step of golden, step of actual, number of the micro-batch.
+  using Frame = std::tuple<std::uint32_t, std::int64_t, std::int64_t, std::uint32_t>;
   Result<bool> solve(const Wanted& wanted);
   bool find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted);
   bool has_other_shape(std::span<const std::size_t> places) const;
   std::optional<Frame> frame_of(const OperatorPair& pair) const;
 
+  bool is_complete(const Frame& frame) const;
+  bool is_of_sum(const Frame& frame, std::size_t place) const;
+  std::string describe_batches() const;
+
   PairedRuns runs_;
+  MicroBatches batches_;
   RowSums sums_;
   mutable RowOrigins origins_;
   std::map<Frame, RowAxisMap> maps_;

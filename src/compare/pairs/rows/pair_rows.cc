@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/pairs/rows/continuations.h"
+#include "compare/pairs/rows/micro_batches.h"
 
 namespace opdump::compare {
 namespace {
@@ -19,7 +20,7 @@ void note_doubts(const CommonRows& rows, const WantedRows& request, Pairing& pai
     return;
   }
   // Data that has lost rows may be the fault.
-  if (!request.is_asked)
+  if (!request.is_asked && !rows.are_all_there())
     pairing.incomplete.push_back("one run has other rows: " + rows.note() +
                                  "; only these are compared, and --rows auto says that this is meant");
   if (const std::uint64_t count = rows.left_out(); count > 0)
@@ -50,6 +51,17 @@ Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairi
   // Operators of one name have other shapes where rows are others.
   Pairing by_name = pair_operators(golden, actual, tails, true, filters);
   OPDUMP_TRY(Found rows, CommonRows::find(golden, actual, by_name.pairs, request.wanted));
+  if (auto batches = request.wanted.empty() ? pair_micro_batches(golden, actual) : std::nullopt) {
+    std::swap(by_name.pairs, batches->pairs);
+    OPDUMP_TRY(Found all, CommonRows::find(golden, actual, by_name.pairs, request.wanted, batches->batches));
+    if (all != nullptr && (is_wanted || all->is_telling())) {
+      pairing = std::move(by_name);
+      note_doubts(*all, request, pairing);
+      leave_out_moves(golden, actual, *all, pairing.pairs);
+      return all;
+    }
+    std::swap(by_name.pairs, batches->pairs);
+  }
   if (rows == nullptr) return rows;
   if (!is_wanted && !rows->is_telling()) {
     pairing.notes.push_back("--rows auto compares what both runs have: " + rows->note());

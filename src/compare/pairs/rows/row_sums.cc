@@ -1,6 +1,7 @@
 #include "compare/pairs/rows/row_sums.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -51,7 +52,43 @@ std::uint32_t RowSums::note_inputs(bool is_golden, std::uint32_t execution, std:
   return source;
 }
 
-void RowSums::add(std::size_t place, const RowAxisMap* map) {
+// An output has other rows.
+bool RowSums::has_rows(std::size_t place, const RowAxisMap& map) const {
+  const std::vector<ShapedSlot> slots = runs_.slots(place);
+  return std::ranges::any_of(slots, [&](const ShapedSlot& slot) {
+    const auto axes = find_parts(map, slot.golden, slot.actual);
+    return slot.side == model::Side::output && axes && axes->has_axis.front();
+  });
+}
+
+// Gradients of rows do not follow from the sum over them, the loss, and what the micro-batches have added up
+// is the same as the sum of the batch.
+std::uint32_t RowSums::source_in_batches(std::size_t place, const RowAxisMap* map, std::uint32_t source,
+                                         bool is_update) {
+  const OperatorPair& pair = runs_.pairs()[place];
+  const auto phase_at = [&](std::size_t at) {
+    const OperatorPair& of = runs_.pairs()[at];
+    return phase_of(of.golden != kNone ? runs_.runs(true).without_slots(of.golden)
+                                       : runs_.runs(false).without_slots(of.actual));
+  };
+  if (!pair.is_whole()) return source;
+  if (is_update) {
+    const auto last = inputs_.upper_bound({place, UINT32_MAX});
+    for (auto input = inputs_.lower_bound({place, 0}); input != last;)
+      input = phase_at(input->second) == model::Phase::backward ? inputs_.erase(input) : std::next(input);
+    return source != kNone && phase_at(source) == model::Phase::backward ? kNone : source;
+  }
+  const bool has_map = map != nullptr && has_rows(place, *map);
+  if (phase_at(place) != model::Phase::forward) return has_map ? kNone : source;
+  // Rows of a result that has something of other rows.
+  const bool mixes = has_map && (source != kNone || puts_together(place, *map));
+  if (mixes)
+    first_.try_emplace(runs_.runs(true).section_of(pair.golden).rank,
+                       source != kNone ? source : static_cast<std::uint32_t>(place));
+  return source;
+}
+
+void RowSums::add(std::size_t place, const RowAxisMap* map, StepKind kind) {
   const OperatorPair& pair = runs_.pairs()[place];
   const bool in_golden = pair.golden != kNone, in_actual = pair.actual != kNone;
   const dump::OperatorRun run =
@@ -68,9 +105,12 @@ void RowSums::add(std::size_t place, const RowAxisMap* map) {
   if (const auto updated = updated_.find(run.rank);
       updated != updated_.end() && run.step > updated->second.first)
     source = std::min(source, updated->second.second);
+  const bool is_of_batches = kind.is_complete && !first_.contains(run.rank);
+  if (is_of_batches) source = source_in_batches(place, map, source, kind.is_update);
   if (source == kNone && map != nullptr && pair.is_whole() && puts_together(place, *map)) {
     source = static_cast<std::uint32_t>(place);
-    if (kind_of(run.type).role == OperatorRole::computes) first_.try_emplace(run.rank, source);
+    if (kind_of(run.type).role == OperatorRole::computes && !is_of_batches)
+      first_.try_emplace(run.rank, source);
   }
   sources_[place] = source;
   if (in_golden) golden_[pair.golden] = source;

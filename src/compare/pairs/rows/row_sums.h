@@ -15,8 +15,16 @@ class RowSums {
  public:
   explicit RowSums(const PairedRuns& runs);
 
+  // What a step is whose micro-batches have all rows of a batch: `is_update`: it is behind these.
+  struct StepKind {
+    bool is_complete = false, is_update = false;
+  };
   // Takes the pair at `place`, one after the other; `map` is that of its step, null if it has none.
-  void add(std::size_t place, const RowAxisMap* map);
+  void add(std::size_t place, const RowAxisMap* map, StepKind kind);
+
+  // Whether rows of a rank got something of others, as in a batch norm, so that gradients are no sums of
+  // those of micro-batches.
+  bool mixes_rows(std::uint32_t rank) const { return first_.contains(rank); }
 
   // The place of the pair that put rows together which this one, at `place`, follows from. `input`: only what
   // it reads there.
@@ -29,6 +37,9 @@ class RowSums {
   std::uint32_t note_inputs(bool is_golden, std::uint32_t execution, std::size_t place);
   bool has_left_out_input(std::size_t place) const;
   bool puts_together(std::size_t place, const RowAxisMap& map) const;
+  bool has_rows(std::size_t place, const RowAxisMap& map) const;
+  std::uint32_t source_in_batches(std::size_t place, const RowAxisMap* map, std::uint32_t source,
+                                  bool is_update);
   bool chooses_same(std::size_t place, const RowAxisMap& map, std::size_t axis) const;
 
   const PairedRuns& runs_;

@@ -5,6 +5,7 @@
 #include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/measure/measure_parts.h"
+#include "compare/names.h"
 #include "compare/pairs/rows/common_rows.h"
 #include "compare/rules/leave_out/leave_out.h"
 #include "compare/rules/rounding/conditioning.h"
@@ -24,6 +25,7 @@ class OtherRows : public RuleState {
       if (slot.parts->left_out.empty()) {
         is_compared = true;
         note_rounding(slot);
+        note_gradient(op, slot);
         continue;
       }
       slot.rule = rule_.name;
@@ -37,6 +39,13 @@ class OtherRows : public RuleState {
     std::string text = rows_.note() + ": " + counted(compared_, "operator") + " compared there";
     if (units_ > 0) text += ", the largest difference is " + format_fixed(units_, 1) + " times a rounding";
     ledger.note(rule_.name, std::move(text));
+    if (are_sums_) {
+      const std::string count = std::to_string(rows_.batch_count());
+      ledger.note(rule_.name, std::string("gradients of ") +
+                                  (rows_.has_golden_batches() ? "golden" : "actual") + " are sums over " +
+                                  count + " micro-batches, not means: each is " + count +
+                                  " times that of the batch, as where a loss is not divided by " + count);
+    }
     if (const std::uint64_t count = rows_.left_out(); count > 0)
       ledger.note(rule_.name, counted(count, "operator") + (count == 1 ? " follows" : " follow") +
                                   " from sums over rows that only one run has: left out");
@@ -49,8 +58,21 @@ class OtherRows : public RuleState {
     if (std::isfinite(units)) units_ = std::max(units_, units);
   }
 
+  // The first gradient of rows shows how losses of micro-batches add up.
+  void note_gradient(const OperatorComparison& op, const SlotComparison& slot) {
+    if (has_gradient_ || rows_.batch_count() == 0 || side_of(slot) != model::Side::output || !slot.metrics ||
+        phase_of(op.run()) != model::Phase::backward)
+      return;
+    has_gradient_ = true;
+    const double count = rows_.batch_count(), times = rows_.has_golden_batches() ? 1 / count : count;
+    are_sums_ = slot.metrics->cosine > 1 - kAlike &&
+                std::abs(slot.metrics->relative_l2 - std::abs(times - 1)) < kAlike * count;
+  }
+
+  static constexpr double kAlike = 1e-3;
   const Rule& rule_;
   const CommonRows& rows_;
+  bool has_gradient_ = false, are_sums_ = false;
   std::uint64_t compared_ = 0;
   double units_ = 0;  // the largest relative L2 distance, in roundoffs
 };

@@ -1,0 +1,150 @@
+#include "compare/pairs/rows/micro_batches.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "compare/facts/operator_kind.h"
+#include "compare/names.h"
+#include "compare/pairs/frame/frame.h"
+#include "compare/pairs/frame/frame_pairing.h"
+#include "compare/pairs/frame/scope.h"
+
+namespace opdump::compare {
+namespace {
+
+// What a run did in a step: passes forward and backward, and what follows them.
+struct PassesOfStep {
+  std::uint32_t rank = 0;
+  std::int64_t step = 0;
+  std::vector<MicroBatch> passes = {};
+  MicroBatch rest = {};
+};
+
+// A pass begins with the first operator behind the gradients of the one before, if a module follows.
+std::vector<PassesOfStep> find_passes(const dump::Runs& runs) {
+  std::vector<PassesOfStep> found;
+  bool has_module = false;
+  const auto end_pass = [&](std::uint32_t end) {
+    if (has_module) found.back().passes.push_back({found.back().rest.first, end});
+    if (has_module) found.back().rest.first = end;
+    has_module = false;
+  };
+  std::uint32_t last_gradient = 0;  // of the pass, the execution behind it; 0: none yet
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    const dump::Runs::Section& section = runs.section_of(i);
+    if (found.empty() || found.back().rank != section.rank || found.back().step != section.step) {
+      if (last_gradient > 0) end_pass(last_gradient);
+      last_gradient = 0;
+      has_module = false;
+      found.push_back({.rank = section.rank, .step = section.step, .rest = {i, i}});
+    }
+    found.back().rest.last = i + 1;
+    const dump::OperatorRun run = runs.without_slots(i);
+    const model::Phase phase = phase_of(run);
+    if (phase == model::Phase::backward) last_gradient = has_module ? i + 1 : 0;
+    if (phase != model::Phase::forward) continue;
+    const std::string module = module_of(run);
+    if (module.empty() || module == "Default") continue;
+    if (last_gradient > 0) end_pass(last_gradient);
+    last_gradient = 0;
+    has_module = true;
+  }
+  if (last_gradient > 0) end_pass(last_gradient);
+  return found;
+}
+
+// Numbers the operators of each scope and type from 0 on, as if nothing had run in their step before.
+void number_again(FrameRuns& part) {
+  std::map<std::string, std::uint64_t, std::less<>> next;  // by scope, with the type
+  part.names.assign(part.size(), {});
+  for (std::uint32_t i = 0; i < part.size(); ++i) {
+    const dump::OperatorRun run = part.runs->without_slots(part.first + i);
+    if (run.op == nullptr) continue;
+    const std::string scope(without_number(run.op->name, run.type));
+    part.names[i] = scope + "-op" + std::to_string(next[scope]++);
+  }
+}
+
+// Pairs what two runs did, by names that are numbered from there on.
+std::vector<OperatorPair> pair_passes(const dump::Runs& golden, const MicroBatch& of_golden,
+                                      const dump::Runs& actual, const MicroBatch& of_actual) {
+  const FrameRule rule{.graph = false};
+  FrameRuns g{.runs = &golden, .first = of_golden.first, .last = of_golden.last},
+      a{.runs = &actual, .first = of_actual.first, .last = of_actual.last};
+  number_again(g);
+  number_again(a);
+  FramePairing frame(std::move(g), std::move(a), rule);
+  frame.join_sequences();
+  frame.join_names();
+  std::vector<OperatorPair> pairs;
+  frame.append_pairs(pairs);
+  return pairs;
+}
+
+bool is_of_one_side(const OperatorPair& pair, bool is_golden) {
+  return (is_golden ? pair.actual : pair.golden) == OperatorPair::kNone;
+}
+
+// What cuts data gives another number of pieces in each run. What only the run with one batch has is listed
+// once.
+void append(const OperatorPair& pair, bool is_first, bool are_of_golden, const dump::Runs& golden,
+            const dump::Runs& actual, std::vector<OperatorPair>& pairs) {
+  const bool cuts = pair.is_whole() && golden.slot_count(pair.golden) != actual.slot_count(pair.actual) &&
+                    kind_of(golden.without_slots(pair.golden).type).role == OperatorRole::moves;
+  if (!cuts) {
+    if (is_first || !is_of_one_side(pair, !are_of_golden)) pairs.push_back(pair);
+    return;
+  }
+  if (is_first || are_of_golden) pairs.push_back({.golden = pair.golden});
+  if (is_first || !are_of_golden) pairs.push_back({.actual = pair.actual});
+}
+
+}  // namespace
+
+std::uint32_t MicroBatches::number_of(const OperatorPair& pair) const {
+  const std::uint32_t execution = are_of_golden ? pair.golden : pair.actual;
+  if (execution == OperatorPair::kNone) return 0;
+  const auto next = std::ranges::upper_bound(all, execution, {}, &MicroBatch::first);
+  if (next == all.begin() || execution >= std::prev(next)->last) return 0;
+  return numbers.at(std::prev(next)->first);
+}
+
+std::uint32_t MicroBatches::count() const {
+  std::uint32_t most = 0;
+  for (const auto& [first, number] : numbers) most = std::max(most, number);
+  return most;
+}
+
+std::optional<MicroBatchPairs> pair_micro_batches(const dump::Runs& golden, const dump::Runs& actual) {
+  const std::vector<PassesOfStep> in_golden = find_passes(golden), in_actual = find_passes(actual);
+  if (in_golden.empty() || in_golden.size() != in_actual.size()) return std::nullopt;
+  const bool are_of_golden = in_golden.front().passes.size() > in_actual.front().passes.size();
+  const std::vector<PassesOfStep>&many = are_of_golden ? in_golden : in_actual,
+        &one = are_of_golden ? in_actual : in_golden;
+  MicroBatchPairs found;
+  found.batches.are_of_golden = are_of_golden;
+  for (std::size_t step = 0; step < one.size(); ++step) {
+    const PassesOfStep &several = many[step], &single = one[step];
+    const bool is_tail = several.passes.empty() && single.passes.empty();
+    if (several.rank != single.rank || (!is_tail && (single.passes.size() != 1 || several.passes.size() < 2)))
+      return std::nullopt;
+    const auto add = [&](const MicroBatch& of_many, const MicroBatch& of_one, bool is_first) {
+      for (const OperatorPair& pair :
+           pair_passes(golden, are_of_golden ? of_many : of_one, actual, are_of_golden ? of_one : of_many))
+        append(pair, is_first, are_of_golden, golden, actual, found.pairs);
+    };
+    for (const MicroBatch& pass : several.passes) {
+      add(pass, single.passes.front(), &pass == &several.passes.front());
+      found.batches.numbers[pass.first] = static_cast<std::uint32_t>(&pass - several.passes.data()) + 1;
+      found.batches.all.push_back(pass);
+    }
+    add(several.rest, single.rest, true);
+  }
+  if (found.batches.all.empty()) return std::nullopt;
+  return found;
+}
+
+}  // namespace opdump::compare

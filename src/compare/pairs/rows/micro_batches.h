@@ -1,0 +1,42 @@
+// A batch that one run makes in several micro-batches, whose gradients it adds up before it updates.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "compare/operator_pair.h"
+#include "dump/read/runs.h"
+
+namespace opdump::compare {
+
+// A forward pass with its backward pass: executions that follow one another.
+struct MicroBatch {
+  std::uint32_t first = 0, last = 0;
+};
+
+struct MicroBatches {
+  bool are_of_golden = false;        // the run that has them
+  std::vector<MicroBatch> all = {};  // in order
+
+  // From 1 on within its step: the micro-batch that a pair is of. 0: it is of none, as an update is.
+  std::uint32_t number_of(const OperatorPair& pair) const;
+
+  // Of a step, the most.
+  std::uint32_t count() const;
+
+  std::map<std::uint32_t, std::uint32_t> numbers = {};  // of each micro-batch, by its first execution
+};
+
+struct MicroBatchPairs {
+  std::vector<OperatorPair> pairs = {};
+  MicroBatches batches = {};
+};
+
+// The operators of each micro-batch of the one run paired with those of the other's batch, which so have
+// several partners, and what updates with what updates. Nothing if not every step has one batch in one run
+// and as many micro-batches as the first in the other.
+std::optional<MicroBatchPairs> pair_micro_batches(const dump::Runs& golden, const dump::Runs& actual);
+
+}  // namespace opdump::compare
