@@ -46,6 +46,8 @@ class Finder:
             try:
                 execute(module)
             except BaseException as error:
+                if isinstance(error, Exception):
+                    report_to_run("x")
                 leave_no_frame(error)
                 raise
             # Not before: a program may only ask whether there is such a module, or try again when its import fails.
@@ -75,8 +77,8 @@ def call_after(name: str, then: Then, around: Around | None = None) -> None:
 
 
 def report_to_run(marks: str) -> None:
-    """Reports to `opdump run`: "+" a recording has begun, "-" it is on disk, "!" it could not begin and has said why, "m" the
-    program imports MindSpore, which records itself."""
+    """Reports to `opdump run`: "+" a recording has begun, "-" it is on disk, "!" it could not begin and has said why, "x" an
+    import that it waits for has failed, "m" the program imports MindSpore, which records itself."""
     if path := os.environ.get("OPDUMP_RUN_REPORT"):
         with open(path, "a", encoding="ascii") as report:
             report.write(marks)

@@ -31,6 +31,31 @@ std::string filled(std::string_view text) {
   return lines;
 }
 
+// What stands for an option's value, of options with the same name in every verb.
+constexpr std::pair<std::string_view, std::string_view> kValues[] = {
+    {"against", "DUMP"},     {"atol", "NUMBER"},   {"calibrate", "DUMP"},
+    {"color", "WHEN"},       {"compiled", "HOW"},  {"csv", "FILE"},
+    {"depth", "LEVELS"},     {"device", "NUMBER"}, {"executions", "COUNT"},
+    {"format", "LAYOUT"},    {"graph", "FILE"},    {"input", "NAME=FILE"},
+    {"input-dir", "FOLDER"}, {"limit", "COUNT"},   {"limits", "FILE"},
+    {"map", "FILE"},         {"module", "NAME"},   {"noise", "COUNT"},
+    {"op", "NAME"},          {"output", "FILE"},   {"output-dir", "FOLDER"},
+    {"phase", "PHASE"},      {"port", "NUMBER"},   {"python", "PYTHON"},
+    {"random", "SEED"},      {"rank", "RANK"},     {"replays", "COUNT"},
+    {"rows", "ROWS"},        {"rtol", "NUMBER"},   {"save", "FILE"},
+    {"shard", "FILE"},       {"side", "SIDE"},     {"slot", "SLOT"},
+    {"sort", "ORDER"},       {"source", "LINES"},  {"step", "STEP"},
+    {"threads", "COUNT"},    {"to", "FORMAT"},     {"type", "TYPE"},
+    {"values", "COUNT"},     {"without", "RULES"}, {"device-format", "FORMATS"}};
+
+// CLI11 names kinds of values: TEXT, UINT. Those of verbs are kept.
+std::string_view value_name(const CLI::Option& option, std::string_view given) {
+  if (given != "TEXT" && given != "INT" && given != "UINT" && given != "FLOAT") return given;
+  for (const auto& [name, value] : kValues)
+    if (option.check_lname(std::string(name))) return value;
+  return given;
+}
+
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override { return filled(app->get_description()); }
@@ -45,12 +70,12 @@ class HelpFormatter : public CLI::Formatter {
 
   std::string make_footer(const CLI::App* app) const override { return filled(app->get_footer()); }
 
-  // "  --limit UINT          What it is for". What a value may be is said by the description.
+  // "  --limit COUNT         What it is for". What a value may be is said by the description.
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     std::string line = "  " + make_option_name(option, is_positional);
     if (const std::size_t comma = line.find(','); comma != std::string::npos) line.insert(comma + 1, " ");
     if (!is_positional && option->get_type_size() != 0)
-      line += " " + std::string(split(option->get_type_name(), ':')[0]);
+      line.append(" ").append(value_name(*option, split(option->get_type_name(), ':')[0]));
     const std::string about =
         option->get_description() + (!is_positional && option->get_required() ? " (required)" : "");
     if (line.size() + 2 > kDescription)

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 
 import pytest
 
@@ -121,6 +122,27 @@ def test_a_refusal_keeps_the_dump(opdump):
     files = selected(first.dump)
     run(opdump, "-o", "golden", "--force", "--budget", "1000000T", expect=2)
     assert selected(first.dump) == files and first.dump.status["state"] == "complete"
+
+
+@pytest.mark.parametrize("command, status", [(["no-such-program"], 127), ([sys.executable, "train.py"], 2), ([sys.executable, "-c", "print(1)"], 0)],
+                         ids=["no program", "no recorder", "no torch"])
+def test_a_dump_stays_until_another_one_begins(opdump, tmp_path, command, status):
+    first = run(opdump, "-o", "golden")
+    where = tmp_path / "golden"
+    before = {path: path.read_bytes() for path in where.rglob("*") if path.is_file()}
+    (tmp_path / "torch.py").write_text("__version__ = '1.12.1'\n")  # nothing records it
+    (tmp_path / "train.py").write_text("import torch\n")
+    done = subprocess.run([OPDUMP, "run", "-o", "golden", "--force", "--steps", "all", "--", *command], cwd=tmp_path, capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert {path: path.read_bytes() for path in where.rglob("*") if path.is_file()} == before
+    assert first.dump.status["state"] == "complete"
+
+
+def test_a_program_that_does_not_start_leaves_no_folder(opdump, tmp_path):
+    (tmp_path / "mine").mkdir()
+    done = subprocess.run([OPDUMP, "run", "-o", "mine/a/b", "--", "no-such-program"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 127 and list((tmp_path / "mine").iterdir()) == [], done.stderr
 
 
 def test_options_need_a_folder(opdump):

@@ -123,6 +123,8 @@ def test_a_torch_that_does_not_load(old_torch):
     (old_torch / "torch.py").write_text("raise ImportError('broken')\n")
     done = run(OLD, old_torch)
     assert done.returncode == 1 and "ImportError: broken" in done.stderr, done.stderr
+    assert "opdump: nothing was dumped: the program's import of torch or TensorFlow failed (opdump doctor " in done.stderr, done.stderr
+    assert "did not import" not in done.stderr
     assert (old_torch / "begun").exists()
 
 

@@ -98,6 +98,19 @@ def test_without_a_compiler_the_recorder_in_python_records(opdump, tmp_path):
     assert compared.returncode == 0 and "no difference: " in compared.stdout and "only in" not in compared.stdout, compared.stdout
 
 
+@pytest.mark.parametrize("compiles", [False, True])
+def test_what_the_recorder_in_python_says_of_compilers(opdump, tmp_path, compiles):
+    """Once, and only to a program that gives something to one: torch itself imports the compiler for other reasons."""
+    asks = "torch._dynamo.optimize, torch.compile(lambda x: x + 1)(torch.ones(2)), torch.compile(lambda x: x + 2)(torch.ones(2))"
+    program = f"import torch, torch._dynamo\nprint(({asks if compiles else 'torch.ones(2) + 1'})[-1].sum())"
+    environment = {"OPDUMP_CACHE": str(tmp_path / "cache"), "CXX": " ", "PATH": "/nowhere"}
+    done = run([opdump, "run", "-o", "dump", "--", PYTHON, "-c", program], tmp_path, **environment)
+    assert done.returncode == 0 and "recording in Python" in done.stderr, done.stderr
+    assert done.stderr.count("runs and is recorded operator by operator, uncompiled") == int(compiles), done.stderr
+    done = run([opdump, "run", "-o", "hidden", "--compiled", "aten", "--", PYTHON, "-c", program], tmp_path, **environment)
+    assert done.returncode == 0 and "torch.compile" not in done.stderr, done.stderr
+
+
 def test_a_block_that_cannot_be_recorded(opdump, tmp_path):
     done = run([PYTHON, "-c", """
 import opdump

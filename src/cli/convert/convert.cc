@@ -36,7 +36,8 @@ constexpr std::uint64_t kBigFile = 32 << 20;  // converted alone, by all threads
 void declare(CLI::App& app, ConvertArguments& arguments) {
   app.add_option("DUMP", arguments.path, "A dump: its root or any directory below it")->required();
   app.add_option("-o,--output", arguments.output, "The output directory; created if it is missing")
-      ->required();
+      ->required()
+      ->type_name("FOLDER");
   app.add_option("--to", arguments.to,
                  "npy (default), bin, txt, pt: a file for each tensor; npz, safetensors: one for each step; "
                  "golden: the outputs of a step as msaccucmp wants them")

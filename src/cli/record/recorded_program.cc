@@ -122,6 +122,14 @@ std::string RunReport::messages() const {
   return text ? std::move(*text) : "";
 }
 
+std::string describe_absence(const RunReport& report) {
+  if (report.count('x') > 0)
+    return "the program's import of torch or TensorFlow failed (opdump doctor --python PYTHON says why)";
+  return "the program did not import torch or TensorFlow (Python with -I, -E or -S does not load opdump: "
+         "leave "
+         "these options out)";
+}
+
 Result<> set_environment(const ProgramSettings& settings, const RunReport& report) {
   OPDUMP_TRY(const fs::path package, find_python_package());
   // Not the directory of the package: the hook adds it where Python does not look there anyway.

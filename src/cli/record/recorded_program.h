@@ -19,9 +19,9 @@ struct ProgramSettings {
   bool strict = false, best_effort = false;
 };
 
-// The recording writes to a file: + when it starts, - when it ends, ! when it could not start; m when the
-// program imports MindSpore, which records itself. A second one
-// has the messages of processes with another stderr than ours, which the program may read.
+// The recording writes to a file: + when it starts, - when it ends, ! when it could not start, x when an
+// import that it waits for has failed; m when the program imports MindSpore, which records itself. A second
+// one has the messages of processes with another stderr than ours, which the program may read.
 class RunReport {
  public:
   RunReport();
@@ -38,6 +38,9 @@ class RunReport {
   std::string messages_path() const { return path_ + ".messages"; }
   std::string path_;
 };
+
+// Why a program that ran and has a configuration was not recorded, where nobody has said it.
+std::string describe_absence(const RunReport& report);
 
 // Puts the settings into our own environment, which the program inherits. Errors: not_found -- there is no
 // Python package.

@@ -1,12 +1,10 @@
 // `opdump run -- COMMAND`, and the door to `opdump run MODEL.onnx`.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "base/text/text.h"
@@ -22,8 +20,6 @@
 
 namespace opdump::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct RunArguments {
   RecordingArguments recording;
@@ -56,22 +52,17 @@ ProgramSettings settings_of(const RunArguments& arguments, const std::string& co
           .best_effort = arguments.best_effort};
 }
 
-// Of a recording that did not begin: the folder, if nothing but the configuration is in it.
-void remove_folder(const RunConfig& config) {
-  std::error_code ignored;
-  if (!config.text.empty()) fs::remove(config.path, ignored);
-  fs::remove(config.plan.root, ignored);
-}
-
 void print_report(const RunReport& report, bool has_config) {
   if (report.path().empty()) return;  // nothing is known
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
   if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
   if (started == 0 && report.count('m') > 0) return;
   if (started == 0)
-    terminal::print_error(std::string("nothing was dumped: the program did not ") +
-                          (has_config ? "import torch or TensorFlow" : "request a dump") +
-                          " (Python with -I, -E or -S does not load opdump: leave these options out)");
+    terminal::print_error("nothing was dumped: " +
+                          (has_config
+                               ? describe_absence(report)
+                               : "the program did not request a dump (Python with -I, -E or -S does not "
+                                 "load opdump: leave these options out)"));
   else if (ended < started)
     terminal::print_error(
         "the recording was cut short: the files written so far are valid, the rest is missing (see "
@@ -90,17 +81,12 @@ Result<int> record(RunArguments& arguments, int& status) {
   OPDUMP_TRY(RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
   RunReport report;
   OPDUMP_CHECK_OK(set_environment(settings_of(arguments, config.path), report));
-  std::error_code ignored;
-  const bool has_folder = fs::exists(config.plan.root, ignored);
-  OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
+  OPDUMP_TRY(PreparedFolder folder, prepare_recording(config, arguments.recording));
   OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
 
   OPDUMP_TRY(const ProgramRun run, run_program(arguments.command, against ? [&] { return against->poll(); }
                                                                           : std::function<bool()>()));
-  if (run.error != 0) {
-    if (!has_folder) remove_folder(config);
-    return report_failure(arguments.command[0], run.error);
-  }
+  if (run.error != 0) return report_failure(arguments.command[0], run.error);
   terminal::print_log(report.messages());
   if (config.plan.is_empty && !config.path.empty())
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
@@ -109,7 +95,7 @@ Result<int> record(RunArguments& arguments, int& status) {
   if (report.count('m') > 0)
     if (auto finished = MindsporeRun::finish(config.plan, run.status != 0); !finished)
       terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
-  if (!has_folder && report.count('!') > 0 && report.count('+') == 0) remove_folder(config);
+  if (report.count('!') == 0 || report.count('+') > 0) folder.keep();
   status = run.status;
   if (!against) return golden.finish();
   OPDUMP_TRY(const int answer, against->finish());

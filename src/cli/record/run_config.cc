@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/file/file.h"
@@ -94,23 +96,6 @@ Result<RunConfig> make_config(const RecordingArguments& arguments, const dialect
   return config;
 }
 
-Result<> prepare_folder(const plan::DumpPlan& plan, const RecordingArguments& arguments) {
-  OPDUMP_TRY(const dump::Existing existing, choose_existing(plan, arguments));
-  ::setenv("OPDUMP_RUN_ID", dump::make_run_id().c_str(), 1);
-  if (existing != dump::Existing::refuse)
-    ::setenv("OPDUMP_EXISTING", existing == dump::Existing::replace ? "replace" : "append", 1);
-  OPDUMP_TRY(const dump::FolderPart part, part_of_process(plan.root));
-  if (plan.is_empty || existing == dump::Existing::append) return ok();
-  if (existing == dump::Existing::replace) return dump::replace_dump(part);
-  if (const auto found = dump::find_dump(part, {})) return dump::dump_exists(*found);
-  return ok();
-}
-
-Result<> write_config(const RunConfig& config) {
-  OPDUMP_CHECK_OK(make_directories(config.plan.root, 0700));
-  return write_file_atomic(config.path, config.text, 0600);
-}
-
 // What a recording with a budget is going to do.
 void announce(const plan::DumpPlan& plan, std::uint64_t budget) {
   const char* const content = plan.content == plan::Content::tensor       ? "tensors"
@@ -121,7 +106,104 @@ void announce(const plan::DumpPlan& plan, std::uint64_t budget) {
                         (plan.budget_bytes == plan::kFifthOfSpace ? " (--budget SIZE changes that)" : ""));
 }
 
+// The outermost of the directories that are to be made for `root`; empty if it is there.
+fs::path first_missing(const fs::path& root) {
+  std::error_code ignored;
+  fs::path missing;
+  for (fs::path path = root; !path.empty() && !fs::exists(path, ignored) && path != path.parent_path();
+       path = path.parent_path())
+    missing = path;
+  return missing;
+}
+
+constexpr std::uint64_t kMostConfig = 16 << 20;
+
 }  // namespace
+
+class FolderPreparation {
+ public:
+  FolderPreparation(const RunConfig& config, const RecordingArguments& arguments)
+      : config_(config), plan_(config.plan), arguments_(arguments) {}
+
+  Result<PreparedFolder> prepare() {
+    if (arguments_.check_reads) ::setenv("OPDUMP_CHECK_READS", "1", 1);
+    if (plan_.budget_bytes) OPDUMP_CHECK_OK(dump::check_budget(*plan_.budget_bytes, plan_.root));
+    folder_.root_ = plan_.root;
+    folder_.is_pending_ = true;
+    OPDUMP_TRY(const std::uint64_t replaced_bytes, make_room());
+    if (!config_.text.empty()) {
+      // A wrong folder is a wrong argument: no status of ours but 2 comes before the program's.
+      if (auto written = write_config(); !written)
+        return Error(Code::usage, "--output: " + written.error().message());
+    }
+    if (plan_.budget_bytes && arguments_.golden.empty())
+      announce(plan_, dump::Budget(*plan_.budget_bytes, plan_.root, replaced_bytes).left());
+    return std::move(folder_);
+  }
+
+ private:
+  // Returns how much room what is replaced takes until then.
+  Result<std::uint64_t> make_room() {
+    OPDUMP_TRY(const dump::Existing existing, choose_existing(plan_, arguments_));
+    ::setenv("OPDUMP_RUN_ID", dump::make_run_id().c_str(), 1);
+    if (existing != dump::Existing::refuse)
+      ::setenv("OPDUMP_EXISTING", existing == dump::Existing::replace ? "replace" : "append", 1);
+    OPDUMP_TRY(const dump::FolderPart part, part_of_process(plan_.root));
+    if (plan_.is_empty || existing == dump::Existing::append) return 0;
+    if (existing == dump::Existing::replace) {
+      folder_.replaced_ = part;
+      return dump::begin_to_replace(part);
+    }
+    if (const auto found = dump::find_dump(part, {})) return dump::dump_exists(*found);
+    return 0;
+  }
+
+  Result<> write_config() {
+    folder_.config_path_ = config_.path;
+    folder_.first_made_ = first_missing(plan_.root);
+    if (auto earlier = read_file(config_.path, kMostConfig)) folder_.earlier_config_ = std::move(*earlier);
+    OPDUMP_CHECK_OK(make_directories(plan_.root, 0700));
+    return write_file_atomic(config_.path, config_.text, 0600);
+  }
+
+  const RunConfig& config_;
+  const plan::DumpPlan& plan_;
+  const RecordingArguments& arguments_;
+  PreparedFolder folder_;
+};
+
+PreparedFolder& PreparedFolder::operator=(PreparedFolder&& other) noexcept {
+  std::swap(root_, other.root_);
+  std::swap(config_path_, other.config_path_);
+  std::swap(first_made_, other.first_made_);
+  std::swap(earlier_config_, other.earlier_config_);
+  std::swap(replaced_, other.replaced_);
+  std::swap(is_pending_, other.is_pending_);
+  return *this;
+}
+
+void PreparedFolder::keep() {
+  // Of a program that recorded nothing, what was to be replaced is all there is.
+  if (is_pending_ && replaced_ && dump::has_dump_aside(*replaced_)) {
+    if (!dump::find_dump(*replaced_, {})) return;
+    dump::discard_dump_aside(*replaced_);
+  }
+  is_pending_ = false;
+}
+
+PreparedFolder::~PreparedFolder() {
+  if (!is_pending_) return;
+  if (replaced_)
+    if (auto back = dump::put_dump_back(*replaced_); !back) terminal::print_error(back.error().message());
+  if (config_path_.empty()) return;
+  std::error_code ignored;
+  if (!earlier_config_)
+    fs::remove(config_path_, ignored);
+  else if (auto written = write_file_atomic(config_path_, *earlier_config_, 0600); !written)
+    terminal::print_error(written.error().message());
+  if (first_made_.empty()) return;
+  for (fs::path made = root_; fs::remove(made, ignored) && made != first_made_;) made = made.parent_path();
+}
 
 bool is_recording_option(std::string_view word) {
   return std::ranges::find(kOptionsWithValue, word) != kOptionsWithValue.end();
@@ -189,20 +271,8 @@ Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_on
   return config;
 }
 
-Result<> prepare_recording(const RunConfig& config, const RecordingArguments& arguments) {
-  const plan::DumpPlan& plan = config.plan;
-  if (arguments.check_reads) ::setenv("OPDUMP_CHECK_READS", "1", 1);
-  // First, as a refusal must not cost the dump that --force replaces.
-  if (plan.budget_bytes) OPDUMP_CHECK_OK(dump::check_budget(*plan.budget_bytes, plan.root));
-  OPDUMP_CHECK_OK(prepare_folder(plan, arguments));
-  if (!config.text.empty()) {
-    // A wrong folder is a wrong argument: no status of ours but 2 comes before the program's.
-    if (auto written = write_config(config); !written)
-      return Error(Code::usage, "--output: " + written.error().message());
-  }
-  if (plan.budget_bytes && arguments.golden.empty())
-    announce(plan, dump::Budget(*plan.budget_bytes, plan.root).left());
-  return ok();
+Result<PreparedFolder> prepare_recording(const RunConfig& config, const RecordingArguments& arguments) {
+  return FolderPreparation(config, arguments).prepare();
 }
 
 }  // namespace opdump::cli

@@ -2,11 +2,15 @@
 // one.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "cli/arguments.h"
 #include "dialect/request.h"
+#include "dump/write/folder/existing_dump.h"
 #include "plan/dump_plan.h"
 
 namespace opdump::cli {
@@ -42,8 +46,29 @@ struct RunConfig {
 // if there is none and `needs_one` is false. Errors: usage, config.
 Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_one);
 
+// The folder of a recording that is about to begin. Unless it is kept it becomes again what it was, at the
+// end of this object: the dump that was to be replaced and its configuration are there, and no directory that
+// was made is left.
+class PreparedFolder {
+ public:
+  PreparedFolder() = default;
+  PreparedFolder(PreparedFolder&& other) noexcept { *this = std::move(other); }
+  PreparedFolder& operator=(PreparedFolder&& other) noexcept;
+  ~PreparedFolder();
+
+  // A recording was there, or may have been.
+  void keep();
+
+ private:
+  friend class FolderPreparation;
+  std::filesystem::path root_, config_path_, first_made_;  // the outermost directory that was made
+  std::optional<std::string> earlier_config_;
+  std::optional<dump::FolderPart> replaced_;
+  bool is_pending_ = false;
+};
+
 // Prepares the folder for a recording of this rank, or of all ranks if the environment names none, and sets
 // the environment variables for the processes of the run. Errors: usage, io.
-Result<> prepare_recording(const RunConfig& config, const RecordingArguments& arguments);
+Result<PreparedFolder> prepare_recording(const RunConfig& config, const RecordingArguments& arguments);
 
 }  // namespace opdump::cli

@@ -244,8 +244,9 @@ Result<> run_all(const ModelArguments& arguments) {
   }
   OPDUMP_CHECK_OK(check_names(source, models));
   OPDUMP_CHECK_OK(check_files(source, models));
-  OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
+  OPDUMP_TRY(PreparedFolder folder, prepare_recording(config, arguments.recording));
   OPDUMP_TRY(SessionPointer session, open_session(arguments, config.path));
+  folder.keep();
   if (!session) terminal::print_error("warning: the configuration asks for no dump");
   for (std::size_t i = 0; i < models.size(); ++i)
     OPDUMP_CHECK_OK(ModelRun(arguments, source, session.get(), models[i].get(), arguments.models[i]).run());

@@ -106,10 +106,7 @@ Result<WatchAnswer> judge(const fs::path& folder, const RunReport& report, int s
     if (dump) return judge_watched(*dump, status);
     if (dump.error().code() != Code::not_found) return dump.take_error();
   } else if (report.count('!') == 0) {  // else the recorder has said why
-    terminal::print_error(
-        "nothing was watched: the program did not import torch or TensorFlow (Python with -I, -E or -S does "
-        "not "
-        "load opdump: leave these options out)");
+    terminal::print_error("nothing was watched: " + describe_absence(report));
   }
   return WatchAnswer();
 }
@@ -141,13 +138,14 @@ Result<int> run_watch(std::span<const char* const> args) {
   OPDUMP_CHECK_OK(set_environment(
       {.config = config.path, .compiled = arguments.compiled, .best_effort = arguments.best_effort}, report));
   if (!spike.empty()) ::setenv("OPDUMP_SPIKE", spike.c_str(), 1);
-  OPDUMP_CHECK_OK(prepare_recording(config, recording));
+  OPDUMP_TRY(PreparedFolder prepared, prepare_recording(config, recording));
   OPDUMP_TRY(const ProgramRun run, run_program(arguments.command));
   const auto remove_folder = [&] {
     std::error_code ignored;
     fs::remove_all(folder, ignored);
   };
-  if (run.error != 0) return remove_folder(), report_failure(arguments.command[0], run.error);
+  if (run.error != 0) return report_failure(arguments.command[0], run.error);
+  prepared.keep();
   terminal::print_log(report.messages());
   OPDUMP_TRY(const WatchAnswer answer, judge(folder, report, run.status));
   const bool keeps = answer.has_fired() || (arguments.keep && report.count('+') > 0);

@@ -106,13 +106,18 @@ Result<> check_budget(std::uint64_t limit_bytes, const fs::path& directory) {
   return ok();
 }
 
-Budget::Budget(std::uint64_t limit_bytes, fs::path directory)
-    : directory_(std::move(directory)), limit_bytes_(limit_bytes) {
-  const auto writable = writable_bytes(directory_);
+Budget::Budget(std::uint64_t limit_bytes, fs::path directory, std::uint64_t freed_bytes)
+    : directory_(std::move(directory)), limit_bytes_(limit_bytes), freed_bytes_(freed_bytes) {
+  const auto most = writable();
   if (limit_bytes == kModest)
-    limit_bytes = limit_bytes_ = writable ? std::min(*writable / kModestPart, kModestBytes) : kModestBytes;
-  is_free_space_ = writable && *writable < limit_bytes;
-  if (is_free_space_) limit_bytes_ = *writable;
+    limit_bytes = limit_bytes_ = most ? std::min(*most / kModestPart, kModestBytes) : kModestBytes;
+  is_free_space_ = most && *most < limit_bytes;
+  if (is_free_space_) limit_bytes_ = *most;
+}
+
+Result<std::uint64_t> Budget::writable() const {
+  OPDUMP_TRY(const std::uint64_t bytes, writable_bytes(directory_));
+  return bytes + freed_bytes_;
 }
 
 Result<> Budget::spend(std::uint64_t bytes) {
@@ -126,9 +131,9 @@ Result<> Budget::spend(std::uint64_t bytes) {
 }
 
 std::uint64_t Budget::left() const {
-  const auto writable = writable_bytes(directory_);
+  const auto most = writable();
   const std::uint64_t left = limit_bytes_ - spent_;
-  return writable ? std::min(left, *writable) : left;
+  return most ? std::min(left, *most) : left;
 }
 
 std::string Budget::describe_left() const {

@@ -30,8 +30,9 @@ Result<> check_budget(std::uint64_t limit_bytes, const std::filesystem::path& di
 // Thread-safe.
 class Budget {
  public:
-  // A limit that is larger than the free space is the free space: the recording has begun.
-  Budget(std::uint64_t limit_bytes, std::filesystem::path directory);
+  // A limit that is larger than the free space is the free space: the recording has begun. What takes
+  // `freed_bytes` is about to be removed.
+  Budget(std::uint64_t limit_bytes, std::filesystem::path directory, std::uint64_t freed_bytes = 0);
 
   // Counts bytes that are about to be written. Errors: limit -- they exceed the budget; not counted.
   Result<> spend(std::uint64_t bytes);
@@ -43,10 +44,13 @@ class Budget {
   std::string describe_left() const;
 
  private:
+  Result<std::uint64_t> writable() const;
+
   const std::filesystem::path directory_;
   std::uint64_t limit_bytes_;
   bool is_free_space_;
   std::atomic<std::uint64_t> spent_{0};
+  const std::uint64_t freed_bytes_;
 };
 
 // A writer that counts what `scheme` writes: the files of tensors and calls in blocks of 4 KiB, rows of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -198,9 +199,29 @@ def _run_uncompiled() -> None:
     """What torch.compile compiles runs as it is: tracing it with a fallback in Python would fail."""
     config: Any = sys.modules["torch._dynamo.config"]
     config.disable = True
-    _stderr.print_line("torch.compile compiles nothing: the recorder in Python sees the operators of code that runs as it is")
 
 
+def _watch_compilers() -> None:
+    dynamo: Any = sys.modules["torch._dynamo"]
+    original = dynamo.optimize
+
+    @functools.wraps(original)
+    def optimize(*args: Any, **kwargs: Any) -> Any:
+        _say_what_runs()
+        return original(*args, **kwargs)
+
+    dynamo.optimize = optimize
+
+
+@functools.cache
+def _say_what_runs() -> None:
+    """Once, unless the user has asked for just that."""
+    if os.environ.get("OPDUMP_COMPILED") != "aten":
+        _stderr.print_line("what the program gives to torch.compile runs and is recorded operator by operator, uncompiled, because "
+                           "the recorder in Python sees no generated code; --compiled aten hides this line")
+
+
+call_after("torch._dynamo", _watch_compilers)
 if "torch._dynamo.config" in sys.modules:
     _run_uncompiled()
 else:

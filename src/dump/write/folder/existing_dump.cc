@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file/file.h"
 #include "base/text/text.h"
 #include "dump/operator_log.h"
 #include "dump/read/files/file_kind.h"
@@ -113,11 +114,18 @@ const TreeLevel kRank{is_file_of_rank, [](std::string_view name) {
                       }};
 const TreeLevel kDevice{is_step_file, [](std::string_view) { return &kNet; }};
 
-// Removes what `level` knows of a directory. Errors: io.
-Result<> clean(const Fd& directory, const fs::path& path, const TreeLevel& level) {
+// What becomes of a dump's file `name` in an open directory: false, and errno, if it could not be done.
+using Take = std::function<bool(const Fd& directory, const fs::path& path, const std::string& name)>;
+
+bool unlink_file(const Fd& directory, const fs::path&, const std::string& name) {
+  return ::unlinkat(directory.get(), name.c_str(), 0) == 0;
+}
+
+// Takes away what `level` knows of a directory. Errors: io.
+Result<> clean(const Fd& directory, const fs::path& path, const TreeLevel& level, const Take& take) {
   OPDUMP_TRY(const Entries entries, list(directory, path));
   for (const std::string& name : entries.files)
-    if (level.is_file(name, entries) && ::unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT)
+    if (level.is_file(name, entries) && !take(directory, path, name) && errno != ENOENT)
       return io_error(path / name, "remove");
   for (const std::string& name : entries.directories) {
     const TreeLevel* const below = level.below(name);
@@ -125,7 +133,7 @@ Result<> clean(const Fd& directory, const fs::path& path, const TreeLevel& level
     const Fd inner = open_inside(directory, name);
     if (!inner && errno == ENOENT) continue;
     if (!inner) return io_error(path / name, "open directory");
-    OPDUMP_CHECK_OK(clean(inner, path / name, *below));
+    OPDUMP_CHECK_OK(clean(inner, path / name, *below, take));
     ::unlinkat(directory.get(), name.c_str(), AT_REMOVEDIR);  // unless there is something that is not ours
   }
   return ok();
@@ -197,6 +205,36 @@ std::set<std::string> times_of_run(const Fd& root, const fs::path& path, std::st
   return times;
 }
 
+// Takes away the dumps in the part, and the directories that are empty then. Errors: io.
+Result<> take_dump(const FolderPart& part, const Take& take) {
+  const Fd root = open_folder(part.root);
+  if (!root) return errno == ENOENT ? ok() : Result<>(io_error(part.root, "open directory"));
+  for (const std::uint32_t rank : ranks_of(root, part.root)) {
+    if (part.rank.value_or(rank) != rank) continue;
+    const fs::path path = rank_directory(part.root, rank);
+    const Fd directory = open_inside(root, path.filename());
+    if (!directory) return io_error(path, "open directory");
+    OPDUMP_CHECK_OK(clean(directory, path, kRank, take));
+  }
+  for (const fs::path& device : device_directories(root, part)) {
+    const Fd directory = open_inside(root, device);
+    if (!directory) return io_error(part.root / device, "open directory");
+    OPDUMP_CHECK_OK(clean(directory, part.root / device, kDevice, take));
+    for (fs::path empty = device; !empty.empty(); empty = empty.parent_path())
+      if (::unlinkat(root.get(), empty.c_str(), AT_REMOVEDIR) != 0) break;
+    const std::string scene = "acl_dump_" + device.filename().string() + ".json";
+    struct stat info {};
+    if (::fstatat(root.get(), scene.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
+      take(root, part.root, scene);
+  }
+  return ok();
+}
+
+// Where the dumps in a part wait for the recording that replaces them.
+fs::path waiting_place(const FolderPart& part) {
+  return part.root / (".opdump_replaced" + (part.rank ? "_" + std::to_string(*part.rank) : std::string()));
+}
+
 }  // namespace
 
 std::optional<Existing> parse_existing(std::string_view text) {
@@ -220,28 +258,48 @@ std::optional<fs::path> find_dump(const FolderPart& part, std::string_view run_i
   return std::nullopt;
 }
 
-Result<> remove_dump(const FolderPart& part) {
-  const Fd root = open_folder(part.root);
-  if (!root) return errno == ENOENT ? ok() : Result<>(io_error(part.root, "open directory"));
-  for (const std::uint32_t rank : ranks_of(root, part.root)) {
-    if (part.rank.value_or(rank) != rank) continue;
-    const fs::path path = rank_directory(part.root, rank);
-    const Fd directory = open_inside(root, path.filename());
-    if (!directory) return io_error(path, "open directory");
-    OPDUMP_CHECK_OK(clean(directory, path, kRank));
-  }
-  for (const fs::path& device : device_directories(root, part)) {
-    const Fd directory = open_inside(root, device);
-    if (!directory) return io_error(part.root / device, "open directory");
-    OPDUMP_CHECK_OK(clean(directory, part.root / device, kDevice));
-    for (fs::path empty = device; !empty.empty(); empty = empty.parent_path())
-      if (::unlinkat(root.get(), empty.c_str(), AT_REMOVEDIR) != 0) break;
-    const std::string scene = "acl_dump_" + device.filename().string() + ".json";
+Result<> remove_dump(const FolderPart& part) { return take_dump(part, unlink_file); }
+
+Result<std::uint64_t> put_dump_aside(const FolderPart& part) {
+  std::error_code ignored;
+  const fs::path place = waiting_place(part);
+  fs::remove_all(place, ignored);  // of a run that was killed
+  std::uint64_t bytes = 0;
+  OPDUMP_CHECK_OK(take_dump(part, [&](const Fd& directory, const fs::path& path, const std::string& name) {
     struct stat info {};
-    if (::fstatat(root.get(), scene.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
-      ::unlinkat(root.get(), scene.c_str(), 0);
+    if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    const fs::path target = place / path.lexically_relative(part.root);
+    if (!make_directories(target, 0700)) return false;
+    if (::renameat(directory.get(), name.c_str(), AT_FDCWD, (target / name).c_str()) != 0) return false;
+    if (info.st_nlink == 1) bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
+    return true;
+  }));
+  return bytes;
+}
+
+Result<> put_dump_back(const FolderPart& part) {
+  const fs::path place = waiting_place(part);
+  std::error_code failed;
+  for (fs::recursive_directory_iterator entry(place, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    if (entry->is_directory(failed)) continue;
+    const fs::path target = part.root / entry->path().lexically_relative(place);
+    OPDUMP_CHECK_OK(make_directories(target.parent_path(), 0700));
+    if (::rename(entry->path().c_str(), target.c_str()) != 0) return io_error(target, "put back");
   }
+  fs::remove_all(place, failed);
   return ok();
+}
+
+void discard_dump_aside(const FolderPart& part) {
+  std::error_code ignored;
+  fs::remove_all(waiting_place(part), ignored);
+  fs::remove_all(waiting_place({part.root, {}, {}}), ignored);
+}
+
+bool has_dump_aside(const FolderPart& part) {
+  std::error_code ignored;
+  return fs::exists(waiting_place(part), ignored);
 }
 
 Error dump_exists(const fs::path& found) {

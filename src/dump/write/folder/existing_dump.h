@@ -35,6 +35,16 @@ std::optional<std::filesystem::path> find_dump(const FolderPart& part, std::stri
 // it; links are neither followed nor removed. Errors: io.
 Result<> remove_dump(const FolderPart& part);
 
+// The same where it is not certain yet that a recording will begin: the files are moved into a hidden folder
+// of the root, and one that a run left there, which was killed, is removed. Returns how much room they take.
+// Errors: io.
+Result<std::uint64_t> put_dump_aside(const FolderPart& part);
+// It does not begin: they are where they were. Errors: io.
+Result<> put_dump_back(const FolderPart& part);
+// It begins, or another process of the run has: they are removed, those of all ranks included.
+void discard_dump_aside(const FolderPart& part);
+bool has_dump_aside(const FolderPart& part);
+
 // "DIR: has a dump already; ...": names the ways out.
 Error dump_exists(const std::filesystem::path& found);
 

@@ -90,7 +90,7 @@ bool is_run_id(std::string_view text) {
   return text.size() == kIdDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-Result<> replace_dump(const FolderPart& part) {
+Result<std::uint64_t> begin_to_replace(const FolderPart& part) {
   std::vector<OpenDirectory> locked;
   std::error_code failed;
   fs::directory_iterator entries(part.root, failed);
@@ -104,9 +104,9 @@ Result<> replace_dump(const FolderPart& part) {
     if (try_lock(directory.fd, LOCK_EX | LOCK_NB) == Lock::busy) return is_busy(directory.path);
     locked.push_back(std::move(directory));
   }
-  OPDUMP_CHECK_OK(remove_dump(part));
+  OPDUMP_TRY(const std::uint64_t bytes, put_dump_aside(part));
   for (const OpenDirectory& directory : locked) ::rmdir(directory.path.c_str());  // unless others have files
-  return ok();
+  return bytes;
 }
 
 // One attempt after another to claim the folder, until the directory that is locked is the one of that name.
@@ -140,6 +140,7 @@ class FolderClaim {
   // Nobody records there.
   Result<bool> claim_alone() {
     const FolderPart part{options_.root, options_.rank, options_.device};
+    if (options_.existing == Existing::replace) discard_dump_aside(part);
     if (const auto found = find_dump(part, status_.run_id)) {
       if (options_.existing == Existing::refuse) return dump_exists(*found);
       OPDUMP_CHECK_OK(options_.existing == Existing::replace ? remove_dump(part) : fold_earlier());

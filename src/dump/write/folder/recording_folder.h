@@ -26,8 +26,9 @@ struct FolderOptions {
   Existing existing = Existing::refuse;
 };
 
-// Removes the dumps in a part of a folder. Errors: io; a refusal -- somebody is recording there.
-Result<> replace_dump(const FolderPart& part);
+// Puts the dumps in a part of a folder aside, see put_dump_aside(): the recording that claims the folder
+// discards them. Errors: io; a refusal -- somebody is recording there.
+Result<std::uint64_t> begin_to_replace(const FolderPart& part);
 
 class RecordingFolder {
  public:

@@ -180,6 +180,29 @@ TEST_F(RecordingFolderTest, ReplacingRemovesWhatIsADumpsAndNothingElse) {
   EXPECT_FALSE(fs::exists(root_ / "3"));
 }
 
+TEST_F(RecordingFolderTest, WhatIsToBeReplacedComesBackUnlessARecordingBegins) {
+  record(a_, Existing::refuse, "complete", 0, 2);
+  for (const char* name : {"rank_0/net/0/0/statistic.csv", "rank_0/notes.txt", "rank_1/operators.jsonl"})
+    write(name, name);
+  const FolderPart whole{root_, {}, {}};
+  const std::vector<std::string> before = files();
+  const auto bytes = begin_to_replace(whole);
+  ASSERT_TRUE(bytes) << bytes.error().message();
+  EXPECT_GT(*bytes, 0u);
+  EXPECT_TRUE(has_dump_aside(whole));
+  EXPECT_EQ(find_dump(whole, {}), std::nullopt);
+  EXPECT_TRUE(fs::exists(root_ / "rank_0/notes.txt"));
+  ASSERT_TRUE(put_dump_back(whole));
+  EXPECT_EQ(files(), before);
+  const auto text = read_file(root_ / "rank_1/operators.jsonl", 100);
+  EXPECT_TRUE(text && *text == "rank_1/operators.jsonl");
+  ASSERT_TRUE(begin_to_replace(whole));
+  RecordingStatus status = begin(b_);
+  ASSERT_TRUE(claim(status, Existing::replace));
+  EXPECT_FALSE(has_dump_aside(whole));
+  EXPECT_THAT(files(), ElementsAre("rank_0", "rank_0/notes.txt"));
+}
+
 TEST_F(RecordingFolderTest, WhatIsAddedToAKilledRecordingIsNotComplete) {
   record(a_, Existing::refuse, "recording", 0, 4);
   record(b_, Existing::append, "complete", 5, 9);
@@ -221,7 +244,7 @@ TEST_F(RecordingFolderTest, AnotherRunWaitsItsTurnUntilTheFirstIsOverOrKilled) {
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(), HasSubstr("another program is recording there"));
   }
-  EXPECT_FALSE(replace_dump({root_, {}, {}}));
+  EXPECT_FALSE(begin_to_replace({root_, {}, {}}));
   RecordingStatus joined = begin(a_, "worker0");
   EXPECT_TRUE(claim(joined));
   ::kill(child, SIGKILL);
