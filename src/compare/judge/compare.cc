@@ -112,6 +112,7 @@ class Comparer {
   void doubt_small_cover() {
     const double share = comparison_.coverage.forward_share;
     const bool is_same = comparison_.outcome == Answer::same;
+    if (!is_same && comparison_.outcome != Answer::differs) return;
     if (share >= (is_same ? kLeastCover : kHardlyAny)) return;
     if (is_same) comparison_.outcome = Answer::incomplete;
     comparison_.incomplete.push_back(
