@@ -114,7 +114,8 @@ def test_overflow_is_no_rounding(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
-    ("epsilon", "native_layer_norm-op0"), ("scale", "mul|bmm|div"), ("activation", "gelu|relu"), ("sound", None),
+    ("epsilon", "native_layer_norm-op0"), ("scale", "mul|bmm|div"), ("activation", "gelu|relu"),
+    ("momentum", "native_batch_norm-op"), ("sound", None), ("sound_bank", None),
     wrong("sound_training", None, "compare names the backward pass of the attention, which each run scales elsewhere; blame finds rounding"),
 ])
 def test_a_port_has_modules_of_other_names(name, culprit, tmp_path):

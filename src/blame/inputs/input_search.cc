@@ -8,6 +8,7 @@
 #include "blame/differences.h"
 #include "blame/inputs/dummy_data.h"
 #include "blame/inputs/origin.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/rules/accuse/regions.h"
@@ -43,6 +44,14 @@ std::string recorded_maker(const dump::OperatorRun& reader, std::uint32_t input)
   const dump::CallWiring::Input* const known =
       reader.wiring == nullptr ? nullptr : reader.wiring->find(input);
   return known == nullptr || !known->maker ? std::string() : compare::one_line(known->maker->name);
+}
+
+// Whether an operator that only moves data made it.
+bool is_moved(const dump::OperatorRun& reader, std::uint32_t input) {
+  const std::string maker = recorded_maker(reader, input);
+  const std::string_view call = std::string_view(maker).substr(maker.rfind('/') + 1);
+  return !maker.empty() &&
+         compare::kind_of(call.substr(0, call.rfind('-'))).role == compare::OperatorRole::moves;
 }
 
 }  // namespace
@@ -103,9 +112,9 @@ void InputSearch::note_feeder(const OperatorComparison& reader, std::uint32_t pr
 void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const Elements& golden,
                               const Elements& actual, const std::optional<dump::OperatorRun>& maker) {
   if (is_rounded(slot)) return;
-  // What only moves data is left out there, and finds no tensor to be made by.
+  // What only moves data is left out there, and its results are not known.
   if (suspects_[i].is_across &&
-      (!is_beyond_rounding(slot) || !recorded_maker(*suspects_[i].actual, slot.actual->index).empty()))
+      (!is_beyond_rounding(slot) || is_moved(*suspects_[i].actual, slot.actual->index)))
     return;
   const std::string name = compare::slot_name(slot);
   const auto producer = find_producer(golden_, *suspects_[i].golden, golden);

@@ -53,6 +53,34 @@ std::string explain_left_out(Fusion fusion) {
   return {};
 }
 
+// Whether both call one function of one framework with tensors of the same shapes.
+bool are_same_call(const dump::OperatorRun& golden, const dump::OperatorRun& actual) {
+  if (golden.form == nullptr || actual.form == nullptr || golden.form->function.empty() ||
+      golden.form->function != actual.form->function)
+    return false;
+  return std::ranges::equal(golden.slots, actual.slots, [](const dump::Slot& g, const dump::Slot& a) {
+    return g.side == a.side && g.index == a.index && g.shape == a.shape;
+  });
+}
+
+// What frameworks have not in common, as the running statistics of a batch normalisation, two calls of one
+// function do: each tensor that has no partner is that of its index.
+std::vector<SlotPair> pair_all_slots_across(const dump::OperatorRun& golden, const dump::OperatorRun& actual,
+                                            bool has_other_weights) {
+  std::vector<SlotPair> pairs = pair_slots_across(golden, actual, has_other_weights);
+  if (has_other_weights || !are_same_call(golden, actual)) return pairs;
+  for (SlotPair& pair : pairs) {
+    if (pair.golden == nullptr || pair.actual != nullptr) continue;
+    const auto same = std::ranges::find_if(pairs, [&](const SlotPair& other) {
+      return other.golden == nullptr && other.actual != nullptr && other.actual->side == pair.golden->side &&
+             other.actual->index == pair.golden->index;
+    });
+    if (same != pairs.end()) pair.actual = std::exchange(same->actual, nullptr);
+  }
+  std::erase_if(pairs, [](const SlotPair& pair) { return pair.golden == nullptr && pair.actual == nullptr; });
+  return pairs;
+}
+
 }  // namespace
 
 OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
@@ -81,7 +109,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   const bool has_partner = op.golden != nullptr && op.actual != nullptr;
   const bool by_shards = sharded != nullptr && has_partner && in_golden.type != in_actual.type;
   const std::vector<SlotPair> pairs =
-      (is_across && has_partner) ? pair_slots_across(in_golden, in_actual, pair.fusion == Fusion::folded)
+      (is_across && has_partner) ? pair_all_slots_across(in_golden, in_actual, pair.fusion == Fusion::folded)
       : by_shards                ? sharded->pair_slots(in_golden, in_actual)
                                  : pair_slots(in_golden, in_actual, by_name);
   for (const SlotPair& slots : pairs) {

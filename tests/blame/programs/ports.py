@@ -102,6 +102,41 @@ def port(reference):
     return net
 
 
+class Bank(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bn, self.last = nn.Conv1d(4, 6, 3), nn.BatchNorm1d(6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.bn(self.conv(x))).mean(2))
+
+
+class PortedBank(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv1d(4, 6, 3), nn.BatchNorm1d(6, momentum=0.01 if wrong else 0.1), nn.ReLU(), nn.AdaptiveAvgPool1d(1))
+        self.classifier = nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.classifier(self.features(x).flatten(1))
+
+
+def train_bank():
+    torch.manual_seed(0)
+    net = Bank()
+    if actual:
+        state, net = list(net.state_dict().values()), PortedBank()
+        net.load_state_dict(dict(zip(net.state_dict(), state)))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    data = torch.Generator().manual_seed(1)
+    for _ in range(2):
+        opt.zero_grad()
+        F.cross_entropy(net(torch.randn(5, 4, 9, generator=data)), torch.arange(5) % 3).backward()
+        opt.step()
+
+
+if name in ("momentum", "sound_bank"):
+    sys.exit(train_bank())
 torch.manual_seed(0)
 net = Encoder()
 with torch.no_grad():
