@@ -61,6 +61,15 @@ bool is_part_of_input(const tf::Tensor& output, tf::OpKernelContext& context) {
   return false;
 }
 
+// An operator on references returns the first one. It writes to the others, too, as ApplyAdam to the moments:
+// these are outputs, as those of an operator on resources are.
+void add_references(tf::OpKernelContext& context, const Layouts& layouts, std::size_t index,
+                    Operands& outputs) {
+  for (int i = 1; i < context.num_inputs(); ++i)
+    if (context.has_input(i) && context.input_is_ref(i))
+      outputs.add_written(context.mutable_input(i, /*lock_held=*/false), index++, layouts.input(i));
+}
+
 // "weight/Momentum/Assign" gives the variable "weight/Momentum" its first value: nothing has been trained.
 bool is_initialiser(const tf::OpKernel& kernel) {
   const auto& inputs = kernel.def().input();
@@ -257,6 +266,7 @@ void Observer::end(const Execution& execution, tf::OpKernel& kernel, tf::OpKerne
   if (execution.kind == Kind::updating && !failed)
     for (int i = 0; i < context.num_inputs(); ++i)
       if (is_variable(context, i)) add_variable(context, i, index++, layouts.input(i), true, outputs);
+  if (!failed) add_references(context, layouts, index, outputs);
   opdump_end(session_, execution.call, outputs.data(), outputs.size(), failed);
 }
 
