@@ -5,6 +5,7 @@
 
 #include "base/text/text.h"
 #include "compare/facts/operator_kind.h"
+#include "compare/names.h"
 #include "compare/pairs/rows/continuations.h"
 #include "compare/pairs/rows/micro_batches.h"
 
@@ -40,6 +41,12 @@ void leave_out_moves(const dump::Runs& golden, const dump::Runs& actual, const C
   }
 }
 
+bool trains(const dump::Runs& runs) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (phase_of(runs.without_slots(i)) == model::Phase::backward) return true;
+  return false;
+}
+
 }  // namespace
 
 Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairing& pairing) {
@@ -63,7 +70,9 @@ Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairi
     std::swap(by_name.pairs, batches->pairs);
   }
   if (rows == nullptr) return rows;
-  if (!is_wanted && !rows->is_telling()) {
+  // Without a request, only where all follows from rows that both have: in a training step that has lost
+  // rows, what depends on the batch as a whole is the question.
+  if (!is_wanted && (!rows->is_telling() || trains(golden))) {
     pairing.notes.push_back("--rows auto compares what both runs have: " + rows->note());
     return Found();
   }
