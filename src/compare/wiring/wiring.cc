@@ -146,19 +146,26 @@ Wiring::Writers Wiring::writers(std::uint32_t reader, std::uint32_t input) const
   return found;
 }
 
-// False if others may read it, too.
+// Through views, each once, whatever a file says of who made what. False if others may read it, too.
 bool Wiring::add_readers(Output output, std::set<std::uint32_t>& found) const {
-  if (viewed_.contains(output.execution)) return false;
-  const auto uses = uses_.find(output);
-  if (uses == uses_.end()) return true;
-  for (const Use& use : uses->second) {
-    if (use.overwrites) continue;
-    if (!is_view(runs_, use.reader)) {
-      found.insert(use.reader);
-      continue;
+  std::set<Output> seen{output};
+  for (std::vector<Output> open{output}; !open.empty();) {
+    const Output read = open.back();
+    open.pop_back();
+    if (viewed_.contains(read.execution)) return false;
+    const auto uses = uses_.find(read);
+    if (uses == uses_.end()) continue;
+    for (const Use& use : uses->second) {
+      if (use.overwrites) continue;
+      if (!is_view(runs_, use.reader)) {
+        found.insert(use.reader);
+        continue;
+      }
+      for (const dump::Slot& slot : runs_.slots(use.reader))
+        if (const Output view{use.reader, slot.index};
+            slot.side == model::Side::output && seen.insert(view).second)
+          open.push_back(view);
     }
-    for (const dump::Slot& slot : runs_.slots(use.reader))
-      if (slot.side == model::Side::output && !add_readers({use.reader, slot.index}, found)) return false;
   }
   return true;
 }
@@ -181,6 +188,7 @@ bool Wiring::is_overwritten_unread(std::uint32_t execution) const {
 bool Wiring::is_dead(std::uint32_t execution, unsigned depth) const {
   if (const auto known = dead_.find(execution); known != dead_.end()) return known->second;
   if (depth == kMostInARow) return false;
+  dead_.emplace(execution, false);  // what a file says of makers may go in circles
   bool is_dead_here = !viewed_.contains(execution), has_output = false;
   for (const dump::Slot& slot : runs_.slots(execution)) {
     if (slot.side != model::Side::output || !is_dead_here) continue;
@@ -190,26 +198,19 @@ bool Wiring::is_dead(std::uint32_t execution, unsigned depth) const {
     is_dead_here = uses != uses_.end() && std::ranges::any_of(uses->second, [&](const Use& use) {
                      return use.overwrites || runs_.without_slots(use.reader).type.ends_with('_');
                    });
-    is_dead_here =
-        is_dead_here && std::ranges::all_of(uses->second, [&](const Use& use) {
-          return use.overwrites || is_unread_view(use.reader, depth + 1) || is_dead(use.reader, depth + 1);
-        });
+    is_dead_here = is_dead_here && std::ranges::all_of(uses->second, [&](const Use& use) {
+                     return use.overwrites || is_unread_view(use.reader) || is_dead(use.reader, depth + 1);
+                   });
   }
   return dead_[execution] = has_output && is_dead_here;
 }
 
-bool Wiring::is_unread_view(std::uint32_t execution, unsigned depth) const {
-  if (depth == kMostInARow || viewed_.contains(execution) || !is_view(runs_, execution)) return false;
-  for (const dump::Slot& slot : runs_.slots(execution)) {
-    if (slot.side != model::Side::output) continue;
-    const auto uses = uses_.find({execution, slot.index});
-    if (uses == uses_.end()) continue;
-    if (std::ranges::any_of(uses->second, [&](const Use& use) {
-          return !use.overwrites && !is_unread_view(use.reader, depth + 1);
-        }))
-      return false;
-  }
-  return true;
+bool Wiring::is_unread_view(std::uint32_t execution) const {
+  if (!is_view(runs_, execution)) return false;
+  std::set<std::uint32_t> readers;
+  for (const dump::Slot& slot : runs_.slots(execution))
+    if (slot.side == model::Side::output && !add_readers({execution, slot.index}, readers)) return false;
+  return readers.empty();
 }
 
 }  // namespace opdump::compare

@@ -70,7 +70,7 @@ class Wiring {
                    std::set<Key>& seen, Writers& found) const;
   bool is_dead(std::uint32_t execution, unsigned depth) const;
   bool add_readers(Output output, std::set<std::uint32_t>& found) const;
-  bool is_unread_view(std::uint32_t execution, unsigned depth) const;
+  bool is_unread_view(std::uint32_t execution) const;
   static constexpr std::uint32_t kSeveral = UINT32_MAX;  // executions have one key
   static constexpr unsigned kMostInARow = 64;            // operators that write to one tensor in place
 
