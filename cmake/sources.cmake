@@ -681,6 +681,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/record/golden_data.cc
   cli/record/growing.cc
   cli/record/mindspore_run.cc
+  cli/record/new_folder.cc
   cli/record/plan.cc
   cli/python_package.cc
   cli/python_verbs.cc

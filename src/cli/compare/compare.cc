@@ -13,6 +13,7 @@
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/compare/blame.h"
+#include "cli/compare/outcome.h"
 #include "cli/compare/rows_option.h"
 #include "cli/select.h"
 #include "cli/verb.h"
@@ -149,19 +150,6 @@ Result<> check_filter(const dump::DumpSet& golden, const dump::DumpSet& actual, 
   return Error(Code::usage, chosen.error().message());
 }
 
-Exit exit_of(compare::Answer outcome) {
-  switch (outcome) {
-    case compare::Answer::same:
-      return Exit::match;
-    case compare::Answer::differs:
-      return Exit::mismatch;
-    case compare::Answer::incomplete:
-    case compare::Answer::nothing_compared:
-      break;
-  }
-  return Exit::incomplete;
-}
-
 // What the user gets to see: slots and operators while they are compared, the conclusion last.
 class Reporter {
  public:
@@ -262,7 +250,7 @@ class Reporter {
           LogLevel::info,
           "a fault that is smaller than the rounding of such units does not show here: opdump "
           "blame runs operators again and finds it");
-    return static_cast<int>(exit_of(comparison.outcome));
+    return static_cast<int>(exit_of_answer(comparison.outcome));
   }
 
   // What is to blame, after conclude().

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/file/file.h"
+#include "cli/record/new_folder.h"
 
 namespace opdump::cli {
 
@@ -35,15 +35,7 @@ Result<std::vector<CommandLine>> take_commands(std::span<const char* const> word
 }
 
 Result<fs::path> choose_new_folder(const std::string& output, const std::string& fallback) {
-  std::error_code ignored;
-  const auto is_free = [&](const fs::path& path) {
-    return !fs::exists(path, ignored) || fs::is_empty(path, ignored);
-  };
-  if (!output.empty() && !is_free(output))
-    return Error(Code::usage,
-                 "--output: " + output + " has files already; remove them, or name another folder");
-  fs::path folder = output.empty() ? fallback : output;
-  for (int number = 2; !is_free(folder); ++number) folder = fallback + "-" + std::to_string(number);
+  OPDUMP_TRY(fs::path folder, find_free_folder(output, fallback));
   if (auto made = make_directories(folder, 0777); !made)
     return Error(Code::usage, "--output: " + made.error().message());
   return folder;

@@ -21,8 +21,7 @@ GivenWords split_at_dashes(std::span<const char* const> args);
 // Words behind "--": one command, or more with "---" between them. Errors: usage -- one has no program.
 Result<std::vector<CommandLine>> take_commands(std::span<const char* const> words);
 
-// A folder for recordings that is not there yet, or is empty: `output`, or, if that is empty, `fallback` or
-// `fallback`-2, ... Errors: usage.
+// The folder that find_free_folder() finds, which it creates. Errors: usage.
 Result<std::filesystem::path> choose_new_folder(const std::string& output, const std::string& fallback);
 
 }  // namespace opdump::cli

@@ -9,7 +9,9 @@
 #include "base/file/file.h"
 #include "base/file/file_replacement.h"
 #include "base/text/text.h"
+#include "cli/compare/outcome.h"
 #include "cli/diff/command_line.h"
+#include "cli/record/new_folder.h"
 #include "cli/verb.h"
 #include "compare/compare.h"
 #include "dialect/dialects.h"
@@ -20,14 +22,6 @@ namespace opdump::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path new_folder() {
-  std::error_code ignored;
-  fs::path folder = "opdump_actual";
-  for (int number = 2; fs::exists(folder, ignored); ++number)
-    folder = "opdump_actual-" + std::to_string(number);
-  return folder;
-}
 
 bool names_what_to_record(const RecordingArguments& recording) {
   const dialect::Request& request = recording.request;
@@ -85,7 +79,10 @@ Result<Against> Against::begin(const AgainstArguments& arguments, RecordingArgum
   std::error_code ignored;
   const fs::path config = fs::path(arguments.golden) / dialect::kConfigName;
   if (!names_what_to_record(recording) && fs::exists(config, ignored)) recording.config = config.string();
-  if (recording.request.output.empty()) recording.request.output = new_folder().string();
+  if (recording.request.output.empty()) {
+    OPDUMP_TRY(const fs::path folder, find_free_folder("", "opdump_actual"));
+    recording.request.output = folder.string();
+  }
   if (fs::equivalent(recording.request.output, arguments.golden, ignored))
     return Error(Code::usage, "--against: " + arguments.golden + " is the folder to record into");
   return Against(arguments, std::move(*golden), recording.request.output);
@@ -124,14 +121,7 @@ Result<int> Against::finish() const {
   if (comparison.outcome == compare::Answer::differs)
     terminal::print_error("more: opdump blame " + quote_word(arguments_.golden) + " " +
                           quote_word(actual_.string()));
-  switch (comparison.outcome) {
-    case compare::Answer::same:
-      return static_cast<int>(Exit::match);
-    case compare::Answer::differs:
-      return static_cast<int>(Exit::mismatch);
-    default:
-      return static_cast<int>(Exit::incomplete);
-  }
+  return static_cast<int>(exit_of_answer(comparison.outcome));
 }
 
 }  // namespace opdump::cli

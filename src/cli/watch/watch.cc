@@ -11,6 +11,7 @@
 
 #include "base/text/text.h"
 #include "cli/arguments.h"
+#include "cli/record/new_folder.h"
 #include "cli/record/recorded_program.h"
 #include "cli/record/run_config.h"
 #include "cli/verb.h"
@@ -85,20 +86,6 @@ void declare(CLI::App& app, WatchArguments& arguments) {
   app.footer(std::string(kWatchFooter));
 }
 
-bool is_free(const fs::path& path) {
-  std::error_code ignored;
-  return !fs::exists(path, ignored) || fs::is_empty(path, ignored);
-}
-
-Result<fs::path> choose_folder(const std::string& output) {
-  if (!output.empty() && !is_free(output))
-    return Error(Code::usage,
-                 "--output: " + output + " has files already; remove them, or name another folder");
-  fs::path folder = output.empty() ? "opdump_watch" : output;
-  for (int number = 2; !is_free(folder); ++number) folder = "opdump_watch-" + std::to_string(number);
-  return folder;
-}
-
 // What was recorded; nothing if nothing was, and says why.
 Result<WatchAnswer> judge(const fs::path& folder, const RunReport& report, int status) {
   if (report.count('+') > 0) {
@@ -130,7 +117,7 @@ Result<int> run_watch(std::span<const char* const> args) {
   declare(app, arguments);
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
   OPDUMP_TRY(const std::string spike, parse_spike(arguments.spike));
-  OPDUMP_TRY(const fs::path folder, choose_folder(arguments.output));
+  OPDUMP_TRY(const fs::path folder, find_free_folder(arguments.output, "opdump_watch"));
   RecordingArguments recording;
   recording.request = {.output = folder.string(), .steps = "all", .watch = arguments.last};
   OPDUMP_TRY(const RunConfig config, find_config(recording, true));
