@@ -115,8 +115,20 @@ def test_overflow_is_no_rounding(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("epsilon", "native_layer_norm-op0"), ("scale", "mul|bmm|div"), ("activation", "gelu|relu"),
-    ("momentum", "native_batch_norm-op"), ("sound", None), ("sound_bank", None),
+    ("momentum", "native_batch_norm-op"), ("residual", "native_layer_norm|add"), ("exchanged", "addmm|mm-op|linear"), ("unrelated", "."),
+    ("sound", None), ("sound_bank", None),
     wrong("sound_training", None, "compare names the backward pass of the attention, which each run scales elsewhere; blame finds rounding"),
 ])
 def test_a_port_has_modules_of_other_names(name, culprit, tmp_path):
     check(tmp_path, "ports.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("attention_fault", "triu|full"), ("sampling_fault", "topk"), ("likelihood_fault", "sum|slice"), ("action_fault", "mul"),
+    ("copied_fault", "mul|copy_"), ("logged_fault", "uniform_"), ("scratch_fault", "normal_-op1"),
+    ("attention", None), ("sampling", None), ("likelihood", None), ("copied", None), ("scratch", None),
+    wrong("action", None, "compare excuses no mask that only an operator reads that chooses: another score may win there; blame finds rounding"),
+])
+def test_masks_and_initial_values(name, culprit, tmp_path):
+    """What a rule excuses, as -inf for -1e9 and an initial value that is replaced, beside what it must not."""
+    check(tmp_path, "masks.py", name, culprit)

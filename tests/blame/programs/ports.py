@@ -73,7 +73,7 @@ class Block(nn.Module):
 
     def forward(self, h):
         h = self.ln_a(h + self.attn(h))
-        return self.ln_b(h + self.mlp(h))
+        return self.ln_b(self.mlp(h) if wrong == "residual" else h + self.mlp(h))
 
 
 class Transformer(nn.Module):
@@ -98,6 +98,10 @@ def port(reference):
                              ("norm1", "ln_a"), ("norm2", "ln_b"), ("intermediate", "mlp.0"), (".out.", ".mlp.2.")]:
                 key = key.replace(old, new)
             state[key] = value
+    if wrong == "exchanged":
+        for kind in "weight", "bias":
+            one, two = f"blocks.0.mlp.2.{kind}", f"blocks.1.mlp.2.{kind}"
+            state[one], state[two] = state[two], state[one]
     net.load_state_dict(state)
     return net
 
@@ -142,7 +146,9 @@ net = Encoder()
 with torch.no_grad():
     for parameter in net.parameters():
         parameter.add_(torch.randn_like(parameter) * 0.1)
-if actual:
+if name == "unrelated" and actual:
+    net = nn.Sequential(nn.Embedding(30, 24), nn.Linear(24, 40), nn.Tanh(), nn.Linear(40, 40), nn.Tanh(), nn.Linear(40, 5))
+elif actual:
     net = port(net)
 ids = torch.randint(30, (2, 7), generator=torch.Generator().manual_seed(1))
 if name == "sound_training":
