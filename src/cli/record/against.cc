@@ -37,6 +37,7 @@ class Links {
     if (slot.golden == nullptr || slot.actual == nullptr || slot.verdict != compare::Verdict::match ||
         slot.golden->file.empty() || slot.actual->file.empty())
       return;
+    // What cannot be linked, as on another file system, stays a file.
     const auto linked = replace_by_link(slot.actual->file, slot.golden->file);
     if (!linked || *linked == 0) return;
     ++count_;
@@ -69,9 +70,9 @@ void add_against_options(CLI::App& app, AgainstArguments& arguments) {
 
 Against::Against(AgainstArguments arguments, dump::DumpSet golden, fs::path actual)
     : arguments_(std::move(arguments)),
-      golden_(std::make_shared<const dump::DumpSet>(std::move(golden))),
+      golden_(std::move(golden)),
       actual_(std::move(actual)),
-      growth_(std::make_shared<Growth>(actual_)) {}
+      growth_(actual_) {}
 
 Result<Against> Against::begin(const AgainstArguments& arguments, RecordingArguments& recording) {
   auto golden = dump::DumpSet::open(arguments.golden, terminal::print_remark);
@@ -90,10 +91,10 @@ Result<Against> Against::begin(const AgainstArguments& arguments, RecordingArgum
 
 bool Against::poll() {
   if (has_found_) return false;
-  const bool has_found = growth_->poll([&](const dump::DumpSet& actual) {
+  const bool has_found = growth_.poll([&](const dump::DumpSet& actual) {
     compare::CompareOptions options;
     options.threads = 1;
-    const auto comparison = compare::compare_dumps(*golden_, actual, options);
+    const auto comparison = compare::compare_dumps(golden_, actual, options);
     if (!comparison || !comparison->first_bad || !has_ended(actual, comparison->first_bad->run().step))
       return false;
     terminal::print_error(report::conclusion(*comparison));
@@ -113,7 +114,7 @@ Result<int> Against::finish() const {
   options.take = [&](const compare::OperatorComparison& op) {
     for (const compare::SlotComparison& slot : op.slots) links.add(slot);
   };
-  OPDUMP_TRY(const compare::Comparison comparison, compare::compare_dumps(*golden_, *actual, options));
+  OPDUMP_TRY(const compare::Comparison comparison, compare::compare_dumps(golden_, *actual, options));
   if (const std::string text = links.describe(); !text.empty()) terminal::print_error(text);
   if (comparison.outcome != compare::Answer::differs)
     for (const std::string& reason : comparison.incomplete) terminal::print_error("incomplete: " + reason);

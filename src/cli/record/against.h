@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -36,9 +35,9 @@ class Against {
   Against(AgainstArguments arguments, dump::DumpSet golden, std::filesystem::path actual);
 
   AgainstArguments arguments_;
-  std::shared_ptr<const dump::DumpSet> golden_;
+  dump::DumpSet golden_;
   std::filesystem::path actual_;
-  std::shared_ptr<Growth> growth_;
+  Growth growth_;
   bool has_found_ = false;
 };
 

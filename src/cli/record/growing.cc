@@ -39,7 +39,8 @@ bool has_ended(const dump::DumpSet& recording, std::int64_t step) {
   }
   return !ranks.empty() && std::ranges::all_of(ranks, [&](const auto& entry) {
     const auto& [rank, last] = entry;
-    return last.step > step || (last.step == step && !last.has_two && has_graph(recording, rank, last.graph));
+    const bool is_alone = last.step == step && !last.has_two;
+    return last.step > step + 1 || (is_alone && has_graph(recording, rank, last.graph));
   });
 }
 

@@ -25,7 +25,7 @@ class Growth {
 
  private:
   using Clock = std::chrono::steady_clock;
-  const std::filesystem::path folder_;
+  std::filesystem::path folder_;
   Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
 };
 
