@@ -126,10 +126,17 @@ std::string describe(const PairedRuns& runs, const Root& root) {
          one_line(operator_name(runs.runs(true).without_slots(runs.pairs()[root.place].golden)));
 }
 
-// What a model gets: a program that computes outside of modules may have lost the rows itself.
-bool is_in_module(const PairedRuns& runs, const Root& root) {
-  const std::string module = module_of(runs.runs(true).without_slots(runs.pairs()[root.place].golden));
-  return !module.empty() && module != "Default";
+// Whether a module reads rows of the map, as a model does: what computes outside of modules may have lost the
+// rows itself.
+bool feeds_a_module(const PairedRuns& runs, std::span<const std::size_t> places, const RowAxisMap& map) {
+  const auto has_rows = [&](const ShapedSlot& slot) {
+    const auto axes = find_parts(map, slot.golden, slot.actual);
+    return axes && axes->parts != nullptr && axes->has_axis.front();
+  };
+  return std::ranges::any_of(places, [&](std::size_t place) {
+    const std::string module = module_of(runs.runs(true).without_slots(runs.pairs()[place].golden));
+    return !module.empty() && module != "Default" && std::ranges::any_of(runs.slots(place), has_rows);
+  });
 }
 
 std::optional<FoundMap> map_as_wanted(const std::vector<Root>& roots,
@@ -177,9 +184,10 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
     found = FoundMap{.map = std::move(match->map),
                      .by = std::string(match->is_exact ? "equal" : "nearly equal") + " elements of " +
                            describe(runs, root),
-                     .is_telling = match->is_telling && is_in_module(runs, root)};
+                     .is_telling = match->is_telling};
     if (found->is_telling) break;
   }
+  if (found) found->is_telling = found->is_telling && feeds_a_module(runs, places, found->map);
   if (found || wanted.empty()) return found;
   found = map_as_wanted(*roots, wanted);
   if (found) found->doubt = "no data of the two runs confirms that these rows are the same";

@@ -15,7 +15,7 @@ struct FoundMap {
   RowAxisMap map = {};
   std::string by = {};      // "equal elements of input.1 of Default/words-Embedding/embedding-op0"
   std::string doubt = {};   // empty: the data confirms it
-  bool is_telling = false;  // that data is what a module reads, and not alike in all rows and positions
+  bool is_telling = false;  // that data is not alike in all rows and positions, and a module reads it
 };
 
 // Of the whole pairs at `places`. `next`: the position of golden at which the step may go on. Nothing where
