@@ -385,6 +385,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/frame/frame_pairing.cc
   compare/pairs/frame/join_updates.cc
   compare/pairs/frame/moved_modules.cc
+  compare/pairs/frame/resumed.cc
   compare/pairs/frame/scope.cc
   compare/pairs/frame/updates.cc
   compare/pairs/filtered.cc
@@ -433,6 +434,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/leave_out/filtered.cc
   compare/rules/leave_out/never_read.cc
   compare/rules/leave_out/other_rows.cc
+  compare/rules/leave_out/resumed_run.cc
   compare/rules/leave_out/tensors.cc
   compare/rules/forward_cover.cc
   compare/rules/ledger.cc

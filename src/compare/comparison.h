@@ -126,9 +126,10 @@ struct OperatorComparison {
   std::string left_out;
   // It is missing or extra, and the other side did not record all: it may have run it, too.
   bool may_be_unseen = false;
-  bool is_filtered = false;     // it has no partner because the other dump was not to have it
-  std::string_view rule = {};   // that gave it its verdict or cause, the last one (rules/rule.h)
-  bool reads_rounding = false;  // its inputs differ by no more than rounding
+  bool is_filtered = false;      // it has no partner because the other dump was not to have it
+  bool is_before_other = false;  // it has none because the other run begins at a later step
+  std::string_view rule = {};    // that gave it its verdict or cause, the last one (rules/rule.h)
+  bool reads_rounding = false;   // its inputs differ by no more than rounding
   // Where other operators excuse it, by how much differences grow or by what follows: the verdict by its own
   // tensors.
   std::optional<Verdict> as_measured = {};

@@ -17,6 +17,7 @@ enum class Fusion : std::uint8_t {
   added,     // the engine put it in
   unlogged,  // ran before or after what the other dump is a log of
   filtered,  // the other dump was not to have it
+  before,    // of a step before the checkpoint that the other run goes on from
   // These occur with a run of another framework.
   folded,   // weights of one side are folded or stacked: only data is compared
   moves,    // only moves data

@@ -132,3 +132,12 @@ def test_a_port_has_modules_of_other_names(name, culprit, tmp_path):
 def test_masks_and_initial_values(name, culprit, tmp_path):
     """What a rule excuses, as -inf for -1e9 and an initial value that is replaced, beside what it must not."""
     check(tmp_path, "masks.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("adam_fault", "optimizer-Adam"), ("schedule_fault", "optimizer-SGD"), ("average_fault", "clone-op"), ("loader_fault", "randn|randint"), ("late_fault", "randn|randint"),
+    ("adam", None), ("schedule", None), ("average", None), ("loader", None),
+])
+def test_a_run_goes_on_from_a_checkpoint_in_another_process(name, culprit, tmp_path):
+    """Its step 0 is a later one of golden's."""
+    check(tmp_path, "resumed.py", name, culprit)

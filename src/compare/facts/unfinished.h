@@ -36,6 +36,8 @@ struct Unfinished {
 using Tails = std::map<std::uint32_t, std::int64_t>;
 struct TailsOfBoth {
   Tails golden, actual;
+  std::int64_t step_shift =
+      0;  // the step of golden that actual's step 0 is: actual goes on from a checkpoint
 };
 
 // Whether compiled regions ran whose backward pass is not recorded.

@@ -24,6 +24,7 @@
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/across/renamed.h"
 #include "compare/pairs/filtered.h"
+#include "compare/pairs/frame/resumed.h"
 #include "compare/pairs/make_operator.h"
 #include "compare/pairs/pairing.h"
 #include "compare/pairs/quantised/fused_activations.h"
@@ -323,8 +324,10 @@ math::Tolerance default_tolerance(model::DType dtype) {
 
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options) {
-  const TailsOfBoth tails{.golden = find_tails(golden), .actual = find_tails(actual)};
+  TailsOfBoth tails{.golden = find_tails(golden), .actual = find_tails(actual)};
   const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
+  if (!options.without.contains(kResumedRun.name))
+    tails.step_shift = find_step_shift(golden_runs, actual_runs, tails);
   bool is_across =
       options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual) ||
                               is_one_saved_in_other_layout(golden_runs, actual_runs));

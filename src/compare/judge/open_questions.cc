@@ -14,7 +14,8 @@ OpenQuestions::OpenQuestions(const dump::DumpSet& golden, const dump::DumpSet& a
 }
 
 void OpenQuestions::add(const OperatorComparison& op) {
-  if (op.is_alone) absent_steps_[{op.run().rank, op.golden != nullptr}].insert(op.run().step);
+  if (op.is_alone && !op.is_before_other)
+    absent_steps_[{op.run().rank, op.golden != nullptr}].insert(op.run().step);
   if (op.golden == nullptr || op.actual == nullptr) {
     ahead_ += !op.is_alone && runs_ahead(op.run());
     return;

@@ -32,6 +32,8 @@ std::string explain_left_out(Fusion fusion) {
       return "outside of what the log covers";
     case Fusion::filtered:
       return "the other dump was not to have it";
+    case Fusion::before:
+      return "of a step before the checkpoint that the other run goes on from";
     case Fusion::moves:
       return "only moves data";
     case Fusion::makes:
@@ -95,6 +97,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   op.lacks_slots = !golden.runs().have_full_scopes() || !actual.runs().have_full_scopes();
   op.left_out = explain_left_out(pair.fusion);
   op.is_filtered = pair.fusion == Fusion::filtered;
+  op.is_before_other = pair.fusion == Fusion::before;
   if (pair.golden != OperatorPair::kNone)
     op.golden =
         std::make_shared<const dump::OperatorRun>(join_runs(golden.runs(), pair.golden_first, pair.golden));

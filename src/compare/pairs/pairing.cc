@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,12 +55,26 @@ void leave_end_open(std::int64_t rank, std::size_t begin, bool has_log, const Is
                                    (count == 1 ? "is" : "are") + " only in " + side);
 }
 
+// Whether a step of one run ran before the first one of the other, which goes on from a checkpoint.
+bool is_before_other(const Runs::Section& section, bool is_golden, const FrameRule& rule) {
+  return is_golden ? section.step < rule.step_shift : section.step < -rule.step_shift;
+}
+
+// "step 0 of actual is step 3 of golden, by weights and data that are equal there".
+std::string describe_shift(std::int64_t shift) {
+  const bool is_golden_longer = shift > 0;
+  return std::string("step 0 of ") + (is_golden_longer ? "actual" : "golden") + " is step " +
+         std::to_string(std::abs(shift)) + " of " + (is_golden_longer ? "golden" : "actual") +
+         ", by weights and data that are equal there, as where a run goes on from a checkpoint";
+}
+
 }  // namespace
 
 Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails, bool are_shards,
                        const FiltersOfBoth& filters) {
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
+  if (rule.step_shift != 0) pairing.notes.push_back(describe_shift(rule.step_shift));
   const bool has_log = !golden.have_full_scopes() || !actual.have_full_scopes();
   const MovedModules moved = MovedModules::find(golden, actual);
   std::ranges::move(moved.notes(), std::back_inserter(pairing.notes));
@@ -72,7 +87,7 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     FrameRuns of_actual = part_at(actual, a, rule, tails.actual);
     if (of_golden.size() > 0 && of_actual.size() > 0) {
       const SectionKey next_golden = rule.of(golden.section_of(g), tails.golden);
-      const SectionKey next_actual = rule.of(actual.section_of(a), tails.actual);
+      const SectionKey next_actual = rule.of_actual(actual.section_of(a), tails.actual);
       if (next_golden > next_actual) of_golden.last = g;
       if (next_actual > next_golden) of_actual.last = a;
     }
@@ -99,6 +114,8 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     }
     const std::size_t begin = pairing.pairs.size();
     frame.append_pairs(pairing.pairs);
+    if (is_before_other(section, golden_size > 0, rule))
+      for (std::size_t i = begin; i < pairing.pairs.size(); ++i) pairing.pairs[i].fusion = Fusion::before;
     const auto is_explained = [&](const OperatorPair& pair) { return filters.explain(pair, golden, actual); };
     if (is_after_steps && !frame.is_whole())
       leave_end_open(section.rank, begin, has_log, is_explained, pairing);

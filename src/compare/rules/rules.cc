@@ -16,9 +16,9 @@ namespace opdump::compare {
 std::span<const Rule* const> rules() {
   static constexpr const Rule* kRules[] = {
       // Which tensors count. The first rule that leaves one out gives the reason.
-      &kOtherRank, &kOverwritten, &kOtherRows, &kFiltered, &kOtherFramework, &kNotLogged, &kNotOnAllRanks,
-      &kShardLeftOut, &kOwnRows, &kOtherLayout, &kOptionalOutput, &kOperatorLeftOut, &kRewrittenNumber,
-      &kAddedInput, &kSilentDump, &kUnfinished, &kSameOfOtherInputs, &kNeverRead,
+      &kOtherRank, &kOverwritten, &kOtherRows, &kFiltered, &kResumedRun, &kOtherFramework, &kNotLogged,
+      &kNotOnAllRanks, &kShardLeftOut, &kOwnRows, &kOtherLayout, &kOptionalOutput, &kOperatorLeftOut,
+      &kRewrittenNumber, &kAddedInput, &kSilentDump, &kUnfinished, &kSameOfOtherInputs, &kNeverRead,
       // The operator has a verdict by its tensors here. A cause rules out that rounding explains them.
       &kOtherArgument,
       // The first reason that excuses an operator settles it.

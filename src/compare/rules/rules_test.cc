@@ -62,6 +62,20 @@ void fill_never_read(Program& golden, Program& actual) {
                 Input{.index = 1, .is_outside = true}});
 }
 
+// Golden trains two steps; actual goes on after the first.
+void fill_resumed(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, std::int64_t step, const std::vector<float>& weights) {
+    run.dump().step(step);
+    run.op("exp.Default_fc-Linear_exp-op0", {weights, {1, 2, 3, 4}}, {{9, 9, 9, weights[0]}});
+    run.op("tan.Default_fc-Linear_tan-op0", {{9, 9, 9, weights[0]}}, {{weights[1], 5}});
+  };
+  golden.say("Default/fc-Linear/exp-op0").say("Default/fc-Linear/tan-op0");
+  actual.say("Default/fc-Linear/exp-op0").say("Default/fc-Linear/tan-op0");
+  fill(golden, 0, {1, 2, 3, 4});
+  fill(golden, 1, {5, 2, 7, 8});
+  fill(actual, 0, {5, 2, 7, 8});
+}
+
 // A log of DebugMode has the norm of what an operator makes.
 void fill_log(Program& golden, Program& actual) {
   golden.file("log.json",
@@ -382,6 +396,7 @@ constexpr Example kExamples[] = {
     {"unfinished-recording", fill_unfinished, "answer incomplete", "answer differs"},
     {"filtered", fill_filtered, "answer same", "answer differs"},
     {"other-rows", fill_batch, "answer same", "answer differs"},
+    {"resumed-run", fill_resumed, "answer same", "answer differs"},
     {"never-read", fill_never_read, "answer same", "answer differs"},
     {"other-argument", fill_argument, "eps is 1 in golden and 2 in actual", "_norm-op0 own_error\n"},
     {"rounding", fill_grown, "row b rounding", "row b own_error"},

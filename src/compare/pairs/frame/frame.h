@@ -26,10 +26,18 @@ bool is_tail(const dump::Runs::Section& section, const Tails& tails);
 
 struct FrameRule {
   bool rank = true, graph = true, step = true;
+  std::int64_t step_shift = 0;  // of actual's steps
 
+  // The section of golden, or of actual with its steps as they are there.
   SectionKey of(const dump::Runs::Section& section, const Tails& tails) const {
     return {rank ? static_cast<std::int64_t>(section.rank) : 0, step ? section.step : 0,
             is_tail(section, tails)};
+  }
+  // Of actual, with golden's steps.
+  SectionKey of_actual(const dump::Runs::Section& section, const Tails& tails) const {
+    SectionKey key = of(section, tails);
+    if (step) key.step += step_shift;
+    return key;
   }
   std::int64_t graph_of(const dump::Runs::Section& section) const { return graph ? section.graph_id : 0; }
 };
