@@ -35,5 +35,6 @@ rm -rf $build/stage
 cmake --install $build --prefix $build/stage >/dev/null
 
 tools/wheel/recorders.sh $build/recorders "${pythons[@]}"
+tools/wheel/stand_ins.sh $build/recorders
 "$tools/venv/bin/python" tools/wheel/assemble.py $build/stage $build/recorders manylinux_2_28_x86_64 "$tools/licences" dist
 "$tools/venv/bin/python" tools/wheel/check_wheel.py dist/opdump-*-manylinux_2_28_x86_64.whl

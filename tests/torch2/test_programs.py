@@ -114,6 +114,16 @@ def test_the_first_wrong_region_is_named(tmp_path):
     assert re.search("^note: actual has [0-9]+ compiled regions as one operator each; --compiled aten records", done.stdout, re.M), done.stdout
 
 
+def test_a_graph_that_a_backend_gives_back_has_operators(tmp_path):
+    for argument in ("eager", "right", "wrong"):
+        record(tmp_path, "graph_passes", argument, dump=argument)
+    assert run([OPDUMP, "compare", "eager", "right"], tmp_path).returncode == 0
+    done = run([OPDUMP, "compare", "eager", "wrong"], tmp_path)
+    assert re.search(r"first bad operator: Default/0-Block/gelu-op0 .* approximate is none in golden and tanh in actual", done.stdout), done.stdout
+    record(tmp_path, "graph_passes", "right", dump="opaque", options=["--compiled", "opaque"])
+    assert any(kind.startswith("compiled_") for _, kind, *_ in operators(tmp_path, "opaque"))
+
+
 def test_a_launcher_has_no_recording(tmp_path):
     done = record(tmp_path, "distributed")
     assert done.stderr.count("opdump: dumped") == 2, done.stderr

@@ -27,6 +27,8 @@ def problems(name: str, file: pathlib.Path, glibc: tuple[int, ...]):
                           capture_output=True, text=True).stdout
     allowed = SYSTEM | OURS | (OF_TORCH if "/prebuilt/" in name else set())
     for library in re.findall(r"\(NEEDED\) +Shared library: \[(.*)\]", said):
+        if "/versioned/" in name:  # it stands for Debian's library of another name
+            library = re.sub(r"(\.so)\.[\d.]+$", r"\1", library)
         if library not in allowed:
             yield f"needs {library}"
     for path in re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", said):

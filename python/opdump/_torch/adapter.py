@@ -61,7 +61,8 @@ def load() -> ModuleType:
     path = _HERE / "adapters" / name / "recorder.so"
     if not path.exists():
         if recorder := prebuilt.find(version, name):
-            _load_library(recorder.library)
+            for library in prebuilt.libraries(recorder):
+                _load_library(library)
             _origin = f"of the package, for torch {version[0]}.{version[1]}; it works with this one"
             return _import(recorder.module)
         try:

@@ -266,10 +266,11 @@ def run_by_node(module: torch.fx.GraphModule) -> Callable[..., Any]:
 
     def run(*args: Any) -> Any:
         hooks.join_thread()  # the compiler has restored the thread's dispatch keys since the recording began
-        if not hooks.active():
-            return module.forward(*args)
-        region.scope = hooks.module_scope()
-        return interpreter.run(*args)
+        with _step_of(interpreter.optimizer):
+            if not hooks.active():
+                return module.forward(*args)
+            region.scope = hooks.module_scope()
+            return interpreter.run(*args)
 
     return run
 
@@ -364,6 +365,9 @@ class _Opaque(_Backend):
         has_own_numbers = self._is_inductor and self._has_own_numbers()
         optimizer = _optimizer_in(module.graph)
         compiled = backend(module, inputs, **kwargs)
+        graph = _graph_of(compiled)
+        if graph is not None and os.environ.get("OPDUMP_COMPILED") != "opaque":
+            return _named_as(compiled)(run_by_node(graph))
 
         @_named_as(compiled)
         def run(*args: Any) -> Any:
@@ -392,6 +396,14 @@ class _Opaque(_Backend):
                     _hidden(torch.ops.opdump_torch.end_region, call, _tensors(result), draws)
 
         return run
+
+
+def _graph_of(compiled: Callable[..., Any]) -> torch.fx.GraphModule | None:
+    """The graph that a backend gave back to be run, as one does that changes nodes and returns `module.forward`; None if it gave back
+    code of its own."""
+    owner: Any = getattr(compiled, "__self__", compiled)
+    is_graph = isinstance(owner, torch.fx.GraphModule) and compiled in (owner, owner.forward)
+    return owner if is_graph else None
 
 
 def _backend_of(named: Any) -> Callable[..., Any]:

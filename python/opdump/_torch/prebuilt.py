@@ -3,6 +3,7 @@ child process tries a library with the torch at hand before it is used, once."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pathlib
 import subprocess
@@ -56,6 +57,21 @@ def find(version: tuple[int, ...], identity: str) -> Optional[Recorder]:
     if recorder is None or os.environ.get(_TRYING) or not _why_not(recorder, identity):
         return recorder
     return None
+
+
+def libraries(recorder: Recorder) -> list[pathlib.Path]:
+    """What to load, in this order. Where torch's libraries have a version in their names, as Debian's have, others stand in for the names
+    that a recorder asks for."""
+    first = [] if _is_loaded("libtorch_cpu.so") else sorted((recorder.library.parent / "versioned").glob("*.so"))
+    return [*first, recorder.library]
+
+
+def _is_loaded(name: str) -> bool:
+    try:
+        ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+    except OSError:
+        return False
+    return True
 
 
 def _why_not(recorder: Recorder, identity: str) -> str:
