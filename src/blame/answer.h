@@ -56,6 +56,7 @@ inline constexpr std::string_view kOutcomeNames[] = {"same", "rounding", "differ
 
 struct BlameAnswer {
   BlameOutcome outcome = BlameOutcome::incomplete;
+  bool is_examined = false;       // nothing is open about the operators that differ
   std::vector<Finding> findings;  // the culprit first, then other culprits, then what else it may be
   std::optional<double> removed;  // the share of the final error that is gone without all culprits
   std::uint64_t compared = 0;     // operators

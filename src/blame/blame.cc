@@ -382,8 +382,8 @@ class Trial {
     } else {
       const bool is_open = (!reasons_.empty() || suspects_.left_out() > 0) &&
                            (comparison.outcome != compare::Answer::same || suspects_.are_by_gains());
-      const bool is_whole = comparison.outcome != compare::Answer::nothing_compared &&
-                            comparison.incomplete.empty() && !is_open;
+      answer_.is_examined = comparison.outcome != compare::Answer::nothing_compared && !is_open;
+      const bool is_whole = answer_.is_examined && comparison.incomplete.empty();
       answer_.outcome = !is_whole               ? BlameOutcome::incomplete
                         : answer_.differing > 0 ? BlameOutcome::rounding
                                                 : BlameOutcome::same;

@@ -145,6 +145,9 @@ std::string first_line(const BlameAnswer& answer) {
     case BlameOutcome::incomplete:
       break;
   }
+  if (answer.is_examined)
+    return "no culprit found, but the result is incomplete: " + differing +
+           (answer.differing > 0 ? ", and rounding explains it" : "");
   return "cannot tell: " + differing + ", no culprit was found, and some operators could not be examined";
 }
 
