@@ -141,3 +141,11 @@ def test_masks_and_initial_values(name, culprit, tmp_path):
 def test_a_run_goes_on_from_a_checkpoint_in_another_process(name, culprit, tmp_path):
     """Its step 0 is a later one of golden's."""
     check(tmp_path, "resumed.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("encoder_fault", "."), ("autocast_fault", "native_layer_norm-op0"), ("workers_fault", "."), ("attention_fault", "."), ("packed_fault", "."),
+    ("encoder", None), ("autocast", None), ("workers", None), ("attention", None), ("packed", None),
+])
+def test_the_same_is_computed_in_another_way(name, culprit, tmp_path):
+    check(tmp_path, "others.py", name, culprit, TORCH2)

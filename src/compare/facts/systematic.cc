@@ -138,7 +138,7 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
   Batches batches;
   AbsentModules of_golden(golden, actual), of_actual(actual, golden);
   std::uint64_t outputs = 0, named = 0, unnamed = 0;
-  TypeCounts all, within;  // of operators within modules
+  TypeCounts all, within, within_casts;  // of operators within modules; of those that autocast may cast
   const bool has_state = golden.have_call_state() || actual.have_call_state();
   std::map<std::string, std::uint64_t> autocast;  // how many operators it differs in, by how
   for (const OperatorPair& pair : pairs) {
@@ -149,12 +149,11 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
         of_golden.add_moved(pair.golden);
         of_actual.add_moved(pair.actual);
       }
-      if (has_state) {
-        const std::string differs =
-            find_state_difference(golden.form_of(pair.golden).get(), actual.form_of(pair.actual).get())
-                .autocast;
-        if (!differs.empty()) ++autocast[differs];
-      }
+      std::string casts;
+      if (has_state)
+        casts = find_state_difference(golden.form_of(pair.golden).get(), actual.form_of(pair.actual).get())
+                    .autocast;
+      if (!casts.empty()) ++autocast[casts];
       const auto g = first_output(golden, pair.golden), a = first_output(actual, pair.actual);
       if (!g || !a) continue;
       ++outputs;
@@ -162,8 +161,11 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
       if (!model::is_floating(g->dtype) || !model::is_floating(a->dtype)) continue;
       all.add(g->dtype == a->dtype);
       const auto run = golden.without_slots(pair.golden);
-      if (run.op != nullptr && module_of(run.op->name).find('/') != std::string_view::npos)
+      if (run.op != nullptr && run.op->phase != model::Phase::optimizer &&
+          module_of(run.op->name).find('/') != std::string_view::npos) {
         within.add(g->dtype == a->dtype);
+        if (run.op->phase == model::Phase::forward) within_casts.add(casts.empty());
+      }
       if (g->dtype != a->dtype) ++found.types[{g->dtype, a->dtype}];
     } else if (!pair.is_alone && pair.fusion == Fusion::none) {
       if (is_golden && !unfinished.excuses_actual(golden.without_slots(pair.golden)))
@@ -172,9 +174,11 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
         of_actual.add(pair.actual);
     }
   }
-  // A program makes its weights outside of the modules, and often casts them later.
+  // A program makes its weights outside of the modules, and often casts them later. Under autocast some
+  // operators of a network compute in the type of the weights.
   const TypeCounts& types = within.equal + within.other > 0 ? within : all;
-  found.are_types_usual = types.other > types.equal;
+  found.are_types_usual =
+      types.other > types.equal || (types.other > 0 && within_casts.other > within_casts.equal);
   for (const auto& [types, count] : found.types)
     found.notes.push_back("golden is " + std::string(model::dtype_info(types.first).name) + " and actual " +
                           std::string(model::dtype_info(types.second).name) + " in " +

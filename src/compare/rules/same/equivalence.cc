@@ -42,7 +42,8 @@ struct SingleResult {
   std::uint32_t run = 0;  // in Runs
   Slot slot = {};
   Fingerprint print = {};
-  bool is_open = false;  // of a pair
+  bool is_open = false;        // of a pair
+  bool reads_nothing = false;  // its operator, as one that draws random numbers
   double norm = 0;
   bool is_read = false, is_equal = false;  // is in the other run
   bool is_there() const { return is_read || is_equal; }
@@ -51,14 +52,17 @@ struct SingleResult {
 // The results of the operators that only one run has.
 class Results {
  public:
-  Results(const Runs& runs, const Runs& others, bool is_strict)
-      : runs_(runs),
+  Results(const Wiring& wiring, const Runs& others, bool is_strict)
+      : wiring_(wiring),
+        runs_(wiring.runs()),
         others_(others),
         is_strict_(is_strict),
-        has_one_step_(count_steps(runs) == 1 && count_steps(others) == 1) {}
+        has_one_step_(count_steps(runs_) == 1 && count_steps(others) == 1) {}
 
   void add(std::size_t place, std::uint32_t run, bool is_open) {
     first_ = std::min<std::size_t>(first_, run);
+    bool reads_nothing = true;
+    for (const Slot& slot : runs_.slots(run)) reads_nothing &= slot.side != model::Side::input;
     for (const Slot& slot : runs_.slots(run)) {
       const bool has_nothing = slot.undumped_reason == "view" || slot.undumped_reason == "uninitialised" ||
                                (slot.shape && element_count_of(slot) == 0);
@@ -70,7 +74,12 @@ class Results {
       }
       by_print_[{element_count_of(slot), print->sum}].push_back(results_.size());
       by_count_[element_count_of(slot)].push_back(results_.size());
-      results_.push_back({.place = place, .run = run, .slot = slot, .print = *print, .is_open = is_open});
+      results_.push_back({.place = place,
+                          .run = run,
+                          .slot = slot,
+                          .print = *print,
+                          .is_open = is_open,
+                          .reads_nothing = reads_nothing});
     }
   }
 
@@ -121,7 +130,7 @@ class Results {
   void find_equals(double noise) {
     for (std::size_t other = 0; other < others_.size(); ++other)
       for_each_known(others_, other, model::Side::output, [&](const Slot&, SingleResult& result) {
-        result.is_equal |= is_same_step(result, other);
+        result.is_equal |= result.reads_nothing || is_same_step(result, other);
       });
     std::set<std::uint64_t> open;
     for (SingleResult& result : results_) {
@@ -160,10 +169,12 @@ class Results {
 
   // Through views, which leave nothing in a dump: a slice of the result, or a number that is spread over a
   // tensor, is an input of one of the next operators. A dump lists views themselves in one step only.
-  void find_readers_of_views() {
+  // `passing`: see find_readers().
+  void find_readers_of_views(const std::set<std::uint32_t>& passing) {
     std::set<std::string> viewed;  // operators
     for (SingleResult& result : results_) {
       if (result.is_there() || result.place == kPassing) continue;
+      result.is_read = is_read_by_wiring({result.run, result.slot.index}, passing, 0);
       const std::size_t end = std::min<std::size_t>(runs_.size(), result.run + 1 + kNext);
       for (std::size_t run = result.run + 1; run < end && !result.is_read; ++run)
         for (const Slot& slot : runs_.slots(run)) {
@@ -201,6 +212,17 @@ class Results {
 
  private:
   static constexpr std::size_t kPassing = SIZE_MAX;  // the place of results of these
+  static constexpr unsigned kMostPassing = 8;        // in a row
+
+  // Whether an operator reads an output, a view of it, or what is passed on of it. False where nobody knows.
+  bool is_read_by_wiring(Wiring::Output output, const std::set<std::uint32_t>& passing,
+                         unsigned depth) const {
+    if (depth == kMostPassing) return false;
+    const auto readers = wiring_.readers(output);
+    return readers && std::ranges::any_of(*readers, [&](std::uint32_t reader) {
+             return !passing.contains(reader) || is_read_by_wiring({reader, 0}, passing, depth + 1);
+           });
+  }
 
   std::string name_of(const SingleResult& result) const { return runs_.without_slots(result.run).name; }
   model::Phase phase_of(std::uint32_t run) const { return compare::phase_of(runs_.without_slots(run)); }
@@ -264,6 +286,7 @@ class Results {
     return metrics && metrics->nan_mismatch_count == 0 && metrics->relative_l2 <= limit;
   }
 
+  const Wiring& wiring_;
   const Runs &runs_, &others_;
   bool is_strict_, has_one_step_;
   std::size_t first_ = SIZE_MAX;  // of the operators
@@ -300,8 +323,8 @@ void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::
 
 // Whether it reads a tensor that differs, and that no operator of its run made. Of the first of several, that
 // is quick, and settles all.
-bool reads_data(const dump::DumpSet& golden, const dump::DumpSet& actual, const OperatorPair& pair,
-                const OpenPair& open, const std::set<std::uint32_t> (&passing)[2]) {
+bool reads_data(const Wiring& golden, const Wiring& actual, const OperatorPair& pair, const OpenPair& open,
+                const std::set<std::uint32_t> (&passing)[2]) {
   for (const bool is_golden : {true, false}) {
     const std::uint32_t run = is_golden ? pair.golden : pair.actual;
     Makers::Inputs inputs;
@@ -317,7 +340,7 @@ bool reads_data(const dump::DumpSet& golden, const dump::DumpSet& actual, const 
 
 }  // namespace
 
-std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dump::DumpSet& actual,
+std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& actual,
                                           std::span<const OperatorPair> pairs,
                                           std::span<const std::size_t> singles,
                                           std::span<const OpenPair> open, double noise) {
@@ -332,8 +355,8 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
   if (!open.empty() && reads_data(golden, actual, pairs[open.front().place], open.front(), passing))
     return {open.front().place};
   const bool is_strict = !open.empty();
-  Results of_golden(golden.runs(), actual.runs(), is_strict);
-  Results of_actual(actual.runs(), golden.runs(), is_strict);
+  Results of_golden(golden, actual.runs(), is_strict);
+  Results of_actual(actual, golden.runs(), is_strict);
   const auto add = [&](std::size_t place, bool is_open) {
     const OperatorPair& pair = pairs[place];
     if (pair.golden != OperatorPair::kNone) of_golden.add(place, pair.golden, is_open);
@@ -354,7 +377,7 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
     of_actual.find_uncertain(of_golden, uncertainty, false, noise);
   }
   for (Results* results : {&of_golden, &of_actual}) {
-    results->find_readers_of_views();
+    results->find_readers_of_views(passing[results == &of_golden]);
     results->leave_out_unread();
     results->append_lacking(places);
   }

@@ -12,15 +12,19 @@
 #include "compare/facts/rewritten.h"
 #include "compare/pairs/pairing.h"
 #include "compare/rules/ledger.h"
-#include "dump/read/dump_set.h"
+#include "compare/wiring/wiring.h"
 
 namespace opdump::compare {
 
 // Of `singles`, pairs of which only one run has an operator (places in `pairs`, ascending): those with a
 // result that the other run lacks. A result is recognised by its elements, in any order. The other run has it
 //   - if an operator reads it that both runs have, because inputs are compared;
-//   - if another one of `singles` reads it, whose own results are looked at; or a view of it, soon after;
-//   - if an operator of the other run makes it in the same step: bit by bit, or at a relative L2 distance of
+//   - if another one of `singles` reads it, whose own results are looked at; or a view of it, by the wiring
+//   or
+//     soon after;
+//   - if an operator of the other run makes it in the same step, or what reads nothing, as a random draw, in
+//   any:
+//     bit by bit, or at a relative L2 distance of
 //     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have; or, where
 //     one of `singles` makes it of gradients that both runs have, each element as near as those
 //     (Uncertainty).
@@ -34,7 +38,7 @@ namespace opdump::compare {
 //   - that the operators of one of `open` made; or
 //   - in modules that each run computes by operators of its own, that any operator of the run made.
 // What weights, data and other modules hand on is thus a difference.
-std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dump::DumpSet& actual,
+std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& actual,
                                           std::span<const OperatorPair> pairs,
                                           std::span<const std::size_t> singles,
                                           std::span<const OpenPair> open, double noise);

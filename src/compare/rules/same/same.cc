@@ -30,7 +30,8 @@ class OtherWay : public RuleState {
     const auto open = ledger.open_pairs();
     if (open.empty() || ledger.is_settled()) return;
     const auto singles = ledger.singles();
-    if (!find_unexplained(*study_.golden, *study_.actual, study_.pairs, singles, open, ledger.noise())
+    if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, singles, open,
+                          ledger.noise())
              .empty())
       return;
     note_singles(ledger, rule_.name, singles.size());
@@ -86,7 +87,8 @@ class ResultsElsewhere : public SettlesSingles {
  private:
   std::vector<std::size_t> find_lacking_singles(std::span<const std::size_t> singles,
                                                 const Ledger& ledger) const override {
-    return find_unexplained(*study().golden, *study().actual, study().pairs, singles, {}, ledger.noise());
+    return find_unexplained(*study().golden_wiring, *study().actual_wiring, study().pairs, singles, {},
+                            ledger.noise());
   }
 };
 
@@ -102,8 +104,8 @@ class LackingStatistics : public SettlesSingles {
     if (const auto backward = find_one_sided_backward(golden, actual, study().pairs)) return {*backward};
     const auto last = find_last_singles(golden, actual, study().pairs, singles);
     if (last.empty()) return last;
-    const auto unexplained =
-        find_unexplained(*study().golden, *study().actual, study().pairs, last, {}, ledger.noise());
+    const auto unexplained = find_unexplained(*study().golden_wiring, *study().actual_wiring, study().pairs,
+                                              last, {}, ledger.noise());
     return find_lacking(golden, actual, study().pairs, unexplained, ledger.noise(), ledger.uncertain());
   }
 };
