@@ -197,6 +197,16 @@ def test_one_pass_and_a_cache(record, golden, fault):
     assert (status, first_bad(summary)) == (1 if fault else 0, CACHED.get(fault)), summary["text"]
 
 
+@pytest.mark.parametrize("fault", [None, "epsilon", "late_position"])
+def test_given_positions_and_a_cache(record, fault):
+    """The tokens say which position is which, and that the positions the program gives with them are others is a fault."""
+    golden, actual = record("rows=1", "given"), record("rows=1", "given", "cache=8", *([f"fault={fault}"] if fault else []))
+    status, summary = run_compare(golden, actual)
+    named = {None: None, "epsilon": FAULTS["epsilon"], "late_position": "Default/places-Embedding/embedding-op0"}[fault]
+    assert (status, first_bad(summary)) == (1 if fault else 3, named), summary["text"]
+    assert fault != "late_position" or "input.1 has 7 where golden has 8" in summary["text"]
+
+
 def test_bits(record):
     """The rows of a batch may be rounded otherwise: the first operator that is, is named."""
     status, summary = compare(record(), record("rows=1"), "--bitwise")

@@ -11,6 +11,7 @@
 #include "compare/facts/operator_kind.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/rules/accuse/origin.h"
 #include "compare/rules/accuse/regions.h"
 #include "compare/rules/same/equivalence.h"
 #include "model/operator_traits.h"
@@ -169,9 +170,8 @@ void InputSearch::blame_shape(std::uint32_t i, const SlotComparison& slot, const
                     recorded = recorded_maker(*suspects_[i].actual, slot.actual->index);
   const bool has_maker = maker || !view.empty() || !recorded.empty();
   findings_.add(i, Cause::input, Confidence::certain, compare::slot_name(slot),
-                (has_maker ? "" : "no recorded operator made it, and ") + std::string("it is ") +
-                    model::format_shape(*slot.golden->shape) + " in golden and " +
-                    model::format_shape(*slot.actual->shape) + " in actual" +
+                (has_maker ? "" : "no recorded operator made it, and ") + std::string("it ") +
+                    compare::describe_shapes(slot) +
                     (maker               ? " of what " + one_line(operator_name(*maker)) + " made"
                      : !recorded.empty() ? ", where " + recorded + " made it"
                                          : "") +

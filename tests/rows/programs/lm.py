@@ -1,6 +1,8 @@
 """A small language model, run on a batch, on some of its rows, on padded rows or token by token, with one of some faults.
 
-lm.py [rows=2,0] [seed=1] [short] [pad=left:10|right:10] [cache=6] [train] [fault=epsilon|position|late_position|scale|mask]
+lm.py [rows=2,0] [seed=1] [short] [pad=left:10|right:10] [cache=6] [given] [train] [fault=epsilon|position|late_position|scale|mask]
+
+given: the program says which positions the tokens have.
 """
 
 import sys
@@ -52,9 +54,10 @@ class Model(nn.Module):
         self.blocks = nn.ModuleList(Block() for _ in range(2))
         self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WORDS, bias=False)
 
-    def forward(self, tokens, attends, begin=0, kept=(None, None)):
+    def forward(self, tokens, attends, begin=0, kept=(None, None), places=None):
         length = attends.shape[1]
-        places = (attends.cumsum(1) - 1)[:, begin:].clamp(min=0) + (fault == "position" or (fault == "late_position" and begin > 0))
+        if places is None:
+            places = (attends.cumsum(1) - 1)[:, begin:].clamp(min=0) + (fault == "position" or (fault == "late_position" and begin > 0))
         future = torch.ones(length, length, dtype=torch.bool).triu(1)[begin:]
         mask = future if fault == "mask" else future | ~attends[:, None, None, :].bool()
         x = self.words(tokens) + self.places(places)
@@ -87,7 +90,9 @@ elif "cache" in options:
     first, kept = int(options["cache"]), ([], [])
     with torch.no_grad():
         for begin, end in [(0, first)] + [(i, i + 1) for i in range(first, tokens.shape[1])]:
-            print(model(tokens[:, begin:end], attends[:, :end], begin, kept).shape)
+            off = fault == "late_position" and begin > 0
+            places = torch.tensor([list(range(begin - off, end - off))]) if "given" in options else None
+            print(model(tokens[:, begin:end], attends[:, :end], begin, kept, places).shape)
 else:
     with torch.no_grad():
-        print(model(tokens, attends).shape)
+        print(model(tokens, attends, places=torch.tensor([list(range(tokens.shape[1]))]) if "given" in options else None).shape)

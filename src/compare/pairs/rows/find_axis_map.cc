@@ -48,19 +48,11 @@ std::optional<std::vector<Root>> find_roots(const PairedRuns& runs, std::span<co
   return roots;
 }
 
-std::optional<dump::StoredTensor> read(const dump::Runs& runs, std::uint32_t execution, std::uint32_t input) {
-  for (const dump::Slot& slot : runs.slots(execution)) {
-    if (slot.side != model::Side::input || slot.index != input || slot.file.empty()) continue;
-    auto tensor = dump::StoredTensor::read(slot);
-    return tensor ? std::optional(std::move(*tensor)) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
 // What a root says of the rows: the axes in which the runs differ, and what they have in common.
 struct RootMatch {
   RowAxisMap map = {};
   bool is_exact = true, is_telling = true;
+  bool decides = false;  // which rows are the same, whatever other data of these rows says
 };
 
 // Nothing if it does not say: the rows are not its first axis, or positions not its second one.
@@ -68,9 +60,8 @@ std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
                                     std::optional<std::int64_t> next) {
   const auto axes = other_axes(root.slot);
   if (!root.slot.has_data || !axes || axes->empty() || axes->back() > 1) return std::nullopt;
-  const OperatorPair& pair = runs.pairs()[root.place];
-  const auto golden = read(runs.runs(true), pair.golden, root.slot.index),
-             actual = read(runs.runs(false), pair.actual, root.slot.index);
+  const auto golden = runs.read_input(true, root.place, root.slot.index),
+             actual = runs.read_input(false, root.place, root.slot.index);
   if (!golden || !actual) return std::nullopt;
   const model::Shape &g = root.slot.golden, &a = root.slot.actual;
   RootMatch match;
@@ -85,19 +76,36 @@ std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
     const std::vector<CellMatch> cells = match_cells(golden->view(), actual->view(), next);
     match.is_telling = tells_positions_apart(cells, golden->view());
     match.map.blocks = join_cells(cells);
+    const bool goes_on = cells.size() == 1 && cells.front().positions.golden == next;
+    match.decides = static_cast<std::int64_t>(cells.size()) == std::min(g[0], a[0]) &&
+                    (match.is_telling || goes_on) &&
+                    !counts_positions((g[1] > a[1] ? golden : actual)->view());
   }
   return match;
 }
 
-// All data has the axes of the map, and that of the same rows agrees; what cannot be read is no objection.
-bool contradicts(const PairedRuns& runs, const Root& root, const RowAxisMap& map) {
+// What data says of a map that other data gave.
+enum class Objection : std::uint8_t {
+  none,      // it agrees in the rows that are the same, or cannot be read
+  elements,  // it has these rows with other elements
+  axes,      // it has other axes
+};
+
+Objection objection_of(const PairedRuns& runs, const Root& root, const RowAxisMap& map) {
   const auto axes = find_parts(map, root.slot.golden, root.slot.actual);
-  if (!axes) return true;
-  if (!root.slot.has_data || axes->parts == nullptr || !axes->has_axis.front()) return false;
-  const OperatorPair& pair = runs.pairs()[root.place];
-  const auto golden = read(runs.runs(true), pair.golden, root.slot.index),
-             actual = read(runs.runs(false), pair.actual, root.slot.index);
-  return golden && actual && !agree(*axes->parts, golden->view(), actual->view());
+  if (!axes) return Objection::axes;
+  if (!root.slot.has_data || axes->parts == nullptr || !axes->has_axis.front()) return Objection::none;
+  const auto golden = runs.read_input(true, root.place, root.slot.index),
+             actual = runs.read_input(false, root.place, root.slot.index);
+  const bool differs = golden && actual && !agree(*axes->parts, golden->view(), actual->view());
+  return differs ? Objection::elements : Objection::none;
+}
+
+Objection objection_of_all(const PairedRuns& runs, const std::vector<Root>& roots, const RowAxisMap& map) {
+  Objection worst = Objection::none;
+  for (const Root& root : roots)
+    if (worst != Objection::axes) worst = std::max(worst, objection_of(runs, root, map));
+  return worst;
 }
 
 // Where positions go on behind others, what a run keeps of all of them has an extent of its own: the keys.
@@ -170,23 +178,26 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
                                       std::optional<std::int64_t> next, RowOrigins& origins) {
   const auto roots = find_roots(runs, places, origins);
   if (!roots || roots->empty()) return std::nullopt;
-  std::optional<FoundMap> found;
+  std::optional<FoundMap> found, disputed;
   for (const Root& root : *roots) {
     auto match = match_root(runs, root, next);
     if (!match) continue;
     if (!wanted.empty()) keep_wanted(wanted, match->map);
     if (match->map.blocks.empty()) continue;
     name_keys(runs, places, match->map);
-    const bool is_contradicted =
-        std::ranges::any_of(*roots, [&](const Root& other) { return contradicts(runs, other, match->map); });
-    if (is_contradicted) continue;  // its rows are alike, as those of a mask
+    const Objection objection = objection_of_all(runs, *roots, match->map);
+    // Its rows are alike, as those of a mask, or other data of the same rows is wrong.
+    const bool is_disputed = objection == Objection::elements && match->decides && !disputed;
+    if (objection != Objection::none && !is_disputed) continue;
     if (found && !match->is_telling) continue;
-    found = FoundMap{.map = std::move(match->map),
-                     .by = std::string(match->is_exact ? "equal" : "nearly equal") + " elements of " +
-                           describe(runs, root),
-                     .is_telling = match->is_telling};
-    if (found->is_telling) break;
+    (is_disputed ? disputed : found) =
+        FoundMap{.map = std::move(match->map),
+                 .by = std::string(match->is_exact ? "equal" : "nearly equal") + " elements of " +
+                       describe(runs, root),
+                 .is_telling = match->is_telling};
+    if (found && found->is_telling) break;
   }
+  if (!found) found = std::move(disputed);
   if (found) found->is_telling = found->is_telling && feeds_a_module(runs, places, found->map);
   if (found || wanted.empty()) return found;
   found = map_as_wanted(*roots, wanted);

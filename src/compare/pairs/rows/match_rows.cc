@@ -5,8 +5,11 @@
 #include <map>
 #include <utility>
 
+#include "compare/measure/tensor_layout.h"
+#include "math/convert.h"
 #include "math/element_hash.h"
 #include "math/metrics/metrics.h"
+#include "math/stats/stats.h"
 
 namespace opdump::compare {
 namespace {
@@ -195,9 +198,23 @@ bool tells_positions_apart(const std::vector<CellMatch>& cells, const model::Ten
   });
 }
 
+bool counts_positions(const model::TensorView& tensor) {
+  if (tensor.shape.rank() != 2 || !tensor.is_contiguous() || !math::has_statistics(tensor.dtype))
+    return false;
+  const std::int64_t positions = tensor.shape[1];
+  for (std::int64_t i = 0; i < tensor.shape[0] * positions; ++i) {
+    if (i % positions == 0) continue;
+    const double step = math::element_as_double(tensor.dtype, tensor.data, i) -
+                        math::element_as_double(tensor.dtype, tensor.data, i - 1);
+    if (step != 0 && step != 1) return false;
+  }
+  return true;
+}
+
 bool agree(const SlotParts& parts, const model::TensorView& golden, const model::TensorView& actual) {
   return std::ranges::any_of(parts.plans, [&](const PartPlan& plan) {
-    const model::TensorView g = split_axes(golden, plan.golden), a = split_axes(actual, plan.actual);
+    const model::TensorView g = split_axes(golden, plan.golden),
+                            a = permute(split_axes(actual, plan.actual), plan.order);
     return std::ranges::all_of(plan.parts, [&](const TensorPart& part) {
       const auto metrics =
           math::compare_tensors(box_of(a, part.actual, part.extent), box_of(g, part.golden, part.extent), {});

@@ -38,6 +38,10 @@ std::vector<CellMatch> match_cells(const model::TensorView& golden, const model:
 // Whether what two tensors have in common is not the same in all positions, as in a mask.
 bool tells_positions_apart(const std::vector<CellMatch>& cells, const model::TensorView& golden);
 
+// Whether each row of a tensor of rows and positions counts its positions, as 0, 0, 1, 2: it says where
+// a position is, and not what is there.
+bool counts_positions(const model::TensorView& tensor);
+
 // Whether two tensors have the same in these parts, by one of the plans, at least nearly.
 bool agree(const SlotParts& parts, const model::TensorView& golden, const model::TensorView& actual);
 

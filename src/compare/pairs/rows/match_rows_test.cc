@@ -56,6 +56,13 @@ TEST(MatchRowsTest, PaddedRows) {
   EXPECT_EQ(found[0].positions, (AxisStretch{2, 1, 3}));
 }
 
+TEST(MatchRowsTest, PositionsThatAreCounted) {
+  EXPECT_TRUE(counts_positions(tokens({0, 1, 2, 3, 0, 0, 1, 2}, 2)));
+  EXPECT_TRUE(counts_positions(tokens({1, 1, 1, 1}, 1)));
+  EXPECT_FALSE(counts_positions(tokens({0, 1, 2, 3, 7, 2, 9, 4}, 2)));
+  EXPECT_FALSE(counts_positions(tokens({3, 2, 1, 0}, 1)));
+}
+
 TEST(MatchRowsTest, AFewEqualPositionsAreNoRow) {
   const std::vector<std::int64_t> golden{5, 6, 7, 8}, actual{7, 1, 2}, padded{0, 0, 5, 6, 7}, other{5, 6, 9};
   EXPECT_TRUE(match_cells(tokens(golden, 1), tokens(actual, 1)).empty());

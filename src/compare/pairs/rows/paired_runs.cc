@@ -45,6 +45,17 @@ std::vector<ShapedSlot> PairedRuns::slots(std::size_t place) const {
   return found;
 }
 
+std::optional<dump::StoredTensor> PairedRuns::read_input(bool is_golden, std::size_t place,
+                                                         std::uint32_t index) const {
+  const OperatorPair& pair = pairs_[place];
+  for (const dump::Slot& slot : runs(is_golden).slots(is_golden ? pair.golden : pair.actual)) {
+    if (slot.side != model::Side::input || slot.index != index || slot.file.empty()) continue;
+    auto tensor = dump::StoredTensor::read(slot);
+    return tensor ? std::optional(std::move(*tensor)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 bool PairedRuns::has_other_output(std::size_t place) const {
   const std::vector<ShapedSlot> all = slots(place);
   return std::ranges::any_of(

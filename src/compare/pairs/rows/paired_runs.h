@@ -8,6 +8,7 @@
 
 #include "compare/operator_pair.h"
 #include "compare/wiring/wiring.h"
+#include "dump/read/dump_set.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {
@@ -34,6 +35,8 @@ class PairedRuns {
   // Of a whole pair.
   std::vector<ShapedSlot> slots(std::size_t place) const;
   bool has_other_output(std::size_t place) const;
+  // What an operator of a whole pair reads; nothing if there is no such tensor, or it cannot be read.
+  std::optional<dump::StoredTensor> read_input(bool is_golden, std::size_t place, std::uint32_t index) const;
 
  private:
   const dump::Runs &golden_, &actual_;

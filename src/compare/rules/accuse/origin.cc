@@ -56,13 +56,16 @@ bool is_open_input(const SlotComparison& slot) {
 }
 
 // Null unless both runs have the operator.
-const OperatorPair* find_reader(const OperatorComparison& op, const Wiring& golden,
+const OperatorPair* find_reader(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
                                 std::span<const OperatorPair> pairs) {
   if (op.golden == nullptr || op.actual == nullptr) return nullptr;
-  const auto execution = find_execution(golden.runs(), *op.golden);
-  if (!execution) return nullptr;
-  const auto reader = std::ranges::find(pairs, *execution, &OperatorPair::golden);
-  return reader == pairs.end() || reader->actual == OperatorPair::kNone ? nullptr : &*reader;
+  const auto in_golden = find_execution(golden.runs(), *op.golden),
+             in_actual = find_execution(actual.runs(), *op.actual);
+  const auto is_reader = [&](const OperatorPair& pair) {
+    return pair.golden == in_golden && pair.actual == in_actual;
+  };
+  const auto reader = in_golden && in_actual ? std::ranges::find_if(pairs, is_reader) : pairs.end();
+  return reader == pairs.end() ? nullptr : &*reader;
 }
 
 // The operator of the same step that computed an input, seen through those that only move data.
@@ -151,10 +154,20 @@ class Origin {
     if (!origin.single && in_golden && !partner_in_actual(*in_golden))
       origin = of_single(name, *in_golden, false);
     if (auto view = origin.single ? find_narrowing_view(name, *origin.single) : std::nullopt) return *view;
-    if (!origin.single)
-      origin.text = name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
-                    model::format_shape(*slot.actual->shape) + " in actual";
+    if (!origin.single) {
+      origin.text = name + " " + describe_shapes(slot);
+      const auto by_actual = actual_.recorded(reader.actual, slot.actual->index).maker,
+                 by_golden = golden_.recorded(reader.golden, slot.golden->index).maker;
+      if (slot.parts != nullptr && by_actual && by_golden)
+        origin.text += ", made by " + describe_maker(actual_, *by_actual) + ", in golden by " +
+                       describe_maker(golden_, *by_golden);
+    }
     return origin;
+  }
+  static std::string describe_maker(const Wiring& wiring, const Wiring::Output& made) {
+    const dump::OperatorRun maker = wiring.runs().without_slots(made.execution);
+    const std::string source = maker.op != nullptr ? model::format_source(*maker.op) : "";
+    return one_line(operator_name(maker)) + (source.empty() ? "" : " at " + source);
   }
   InputOrigin of_single(const std::string& name, std::size_t run, bool is_actual) const {
     const Wiring& wiring = is_actual ? actual_ : golden_;
@@ -248,9 +261,17 @@ std::string describe_numbers(const SlotComparison& slot) {
              : slot_name(slot) + " is " + in_golden + " in golden and " + in_actual + " in actual";
 }
 
+std::string describe_shapes(const SlotComparison& slot) {
+  if (slot.parts != nullptr && slot.metrics)
+    return "has " + format_g(slot.metrics->max_abs_actual) + " where golden has " +
+           format_g(slot.metrics->max_abs_golden);
+  return "is " + model::format_shape(*slot.golden->shape) + " in golden and " +
+         model::format_shape(*slot.actual->shape) + " in actual";
+}
+
 InputOrigin find_input_origin(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
                               std::span<const OperatorPair> pairs) {
-  const OperatorPair* const reader = find_reader(op, golden, pairs);
+  const OperatorPair* const reader = find_reader(op, golden, actual, pairs);
   if (reader == nullptr) return {};
   const Origin origin(golden, actual, pairs);
   for (const SlotComparison& slot : op.slots) {
@@ -262,7 +283,7 @@ InputOrigin find_input_origin(const OperatorComparison& op, const Wiring& golden
 
 InputOrigin find_folded_operator(const OperatorComparison& op, const Wiring& golden, const Wiring& actual,
                                  std::span<const OperatorPair> pairs) {
-  const OperatorPair* const reader = find_reader(op, golden, pairs);
+  const OperatorPair* const reader = find_reader(op, golden, actual, pairs);
   if (reader == nullptr) return {};
   for (const SlotComparison& slot : op.slots) {
     if (!is_open_input(slot)) continue;
