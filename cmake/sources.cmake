@@ -396,6 +396,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/quantised/quantisation.cc
   compare/pairs/quantised/quantised_integers.cc
   compare/pairs/rows/axis_map.cc
+  compare/pairs/rows/axis_order.cc
   compare/pairs/rows/common_rows.cc
   compare/pairs/rows/continuations.cc
   compare/pairs/rows/find_axis_map.cc
@@ -477,6 +478,7 @@ set(OPDUMP_TESTS_compare
   compare/pairs/pair_slots_test.cc
   compare/pairs/pairing_test.cc
   compare/pairs/rows/axis_map_test.cc
+  compare/pairs/rows/axis_order_test.cc
   compare/pairs/rows/match_rows_test.cc
   compare/pairs/sharded/rank_groups_test.cc
   compare/pairs/sharded/recorded_layout_test.cc

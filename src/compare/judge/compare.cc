@@ -29,6 +29,7 @@
 #include "compare/pairs/pairing.h"
 #include "compare/pairs/quantised/fused_activations.h"
 #include "compare/pairs/quantised/quantisation.h"
+#include "compare/pairs/rows/axis_order.h"
 #include "compare/pairs/rows/common_rows.h"
 #include "compare/pairs/rows/pair_rows.h"
 #include "compare/pairs/sharded/pair_shards.h"
@@ -364,6 +365,10 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   OPDUMP_TRY(const std::unique_ptr<const CommonRows> rows,
              find_common_rows({golden_runs, actual_runs, tails, filters},
                               is_across || sharded || quantisation, options, pairing));
+  const std::unique_ptr<const AxisOrder> axes =
+      is_across || sharded || quantisation || rows != nullptr || options.finds_rows == false
+          ? nullptr
+          : pair_axis_order({golden_runs, actual_runs, tails, filters}, pairing);
   if (minds_filters) mark_filtered(golden, actual, pairing.pairs, pairing.notes);
   std::optional<MatrixUnits> units, of_golden, of_actual;
   if (!is_across && !sharded && !quantisation && rows == nullptr &&
@@ -380,6 +385,7 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
                              .sharded = sharded ? &*sharded : nullptr,
                              .quantisation = quantisation ? &*quantisation : nullptr,
                              .rows = rows.get(),
+                             .axes = axes.get(),
                              .units = units ? &*units : nullptr};
   OPDUMP_TRY(Comparison comparison, Comparer(golden, actual, pairing, options, relation).compare());
   comparison.golden_units = of_golden;

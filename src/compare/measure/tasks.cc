@@ -28,6 +28,7 @@ void append_to_key(const SlotParts& parts, FileKey& key) {
   for (const PartPlan& plan : parts.plans) {
     append(plan.golden.sizes);
     append(plan.actual.sizes);
+    key.insert(key.end(), plan.order.begin(), plan.order.end());
     for (const TensorPart& part : plan.parts) {
       append(part.golden);
       append(part.actual);

@@ -11,6 +11,7 @@
 #include "compare/matrix_units.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/pair_slots.h"
+#include "compare/pairs/rows/axis_order.h"
 #include "compare/pairs/rows/common_rows.h"
 
 namespace opdump::compare {
@@ -87,7 +88,7 @@ std::vector<SlotPair> pair_all_slots_across(const dump::OperatorRun& golden, con
 
 OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
                                  const dump::DumpSet& actual, const RunRelation& relation) {
-  const auto& [is_across, sharded, quantisation, rows, units] = relation;
+  const auto& [is_across, sharded, quantisation, rows, axes, units] = relation;
   static const dump::OperatorRun kNothing;
   OperatorComparison op;
   op.is_alone = pair.is_alone;
@@ -125,6 +126,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   if (sharded != nullptr) sharded->add_ranks(op, pair);
   if (quantisation != nullptr) quantisation->add_steps(op);
   if (rows != nullptr) rows->add_parts(op, pair);
+  if (axes != nullptr) axes->add_parts(op);
   return op;
 }
 

@@ -11,6 +11,7 @@ namespace opdump::compare {
 
 struct MatrixUnits;
 
+class AxisOrder;   // pairs/rows/axis_order.h
 class CommonRows;  // pairs/rows/common_rows.h
 
 // What two runs are to each other, beside dumps of the same operators.
@@ -19,6 +20,7 @@ struct RunRelation {
   const ShardedRuns* sharded = nullptr;        // may be null
   const Quantisation* quantisation = nullptr;  // may be null
   const CommonRows* rows = nullptr;            // may be null
+  const AxisOrder* axes = nullptr;             // may be null
   const MatrixUnits* units = nullptr;          // of one run, or of both; may be null
 };
 
