@@ -24,12 +24,13 @@ struct InputOrigin {
   // "" where it is not known, or one of
   //   "input.0 was changed in memory after Default/fc/addmm-op0 had made it"
   //   "input.0 is (4,10) in golden and (2,10) in actual"
-  //   "input.1 has 5 where golden has 6, made by Default/sub-op0 at a.py:12, in golden by Default/add-op0 at
-  //   a.py:9" "input.1 is 0.25 in golden and 0.5 in actual", which no operator made "input.0 is another part
-  //   of what Default/fc/addmm-op0 made" "input.0 is what Default/norm-op0 made, in golden what
-  //   Default/add-op0 made" "input.0 has golden's elements in another order (transposed?)" "input.0 is made
-  //   by Default/fc/mul-op3, which only actual has" "input.0 is a part of a tensor, which only actual takes:
-  //   Default/slice-op5"
+  //   "input.1 has 5 where golden has 6, made by Default/sub-op0 at a.py:12, in golden by Default/add-op0"
+  //   "input.1 is 0.25 in golden and 0.5 in actual", which no operator made
+  //   "input.0 is another part of what Default/fc/addmm-op0 made"
+  //   "input.0 is what Default/norm-op0 made, in golden what Default/add-op0 made"
+  //   "input.0 has golden's elements in another order (transposed?)"
+  //   "input.0 is made by Default/fc/mul-op3, which only actual has"
+  //   "input.0 is a part of a tensor, which only actual takes: Default/slice-op5"
   std::string text = {};
   // The last two: the place in `pairs` of that operator.
   std::optional<std::size_t> single = {};
