@@ -1,7 +1,9 @@
 """A small network that is trained for two steps, as it is or with its log of DebugMode saved.
 
-Usage: debug_mode_net.py [LOG] [--wrong] [--modules] [--inputs] [--both] [--stacks] [--calls] [--no-hashes]"""
+Usage: debug_mode_net.py [LOG] [--wrong] [--modules] [--inputs] [--both] [--stacks] [--calls] [--no-hashes] [+ LOG ...]
+Between "+" is what a process of its own does, so that torch is imported once."""
 import contextlib
+import os
 import sys
 
 import torch
@@ -41,11 +43,11 @@ def train(model, optimizer):
     return loss.item()  # after the last step
 
 
-def main():
-    logs = [word for word in sys.argv[1:] if not word.startswith("--")]
+def main(words):
+    logs = [word for word in words if not word.startswith("--")]
     torch.manual_seed(1)
     model = Net()
-    if "--wrong" in sys.argv:
+    if "--wrong" in words:
         model.blocks[1].norm.eps = 0.3
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     if not logs:
@@ -53,14 +55,27 @@ def main():
         return
     from torch.utils._debug_mode import DebugMode
 
-    mode = DebugMode(record_nn_module="--modules" in sys.argv, record_stack_trace="--stacks" in sys.argv,
-                     record_torchfunction="--calls" in sys.argv, record_ids="--calls" in sys.argv)
-    hashes = DebugMode.log_tensor_hashes(hash_fn=["norm", "hash_tensor"] if "--both" in sys.argv else "norm",
-                                         hash_inputs="--inputs" in sys.argv)
-    with mode, contextlib.nullcontext() if "--no-hashes" in sys.argv else hashes:
+    mode = DebugMode(record_nn_module="--modules" in words, record_stack_trace="--stacks" in words,
+                     record_torchfunction="--calls" in words, record_ids="--calls" in words)
+    hashes = DebugMode.log_tensor_hashes(hash_fn=["norm", "hash_tensor"] if "--both" in words else "norm",
+                                         hash_inputs="--inputs" in words)
+    with mode, contextlib.nullcontext() if "--no-hashes" in words else hashes:
         train(model, optimizer)
     DebugMode.save_logs(mode.logs, logs[0])
 
 
+def main_of_each(words):
+    if "+" not in words:
+        return main(words)
+    for own in " ".join(words).split(" + "):
+        child = os.fork()
+        if child == 0:
+            main(own.split(" "))
+            sys.stdout.flush()
+            os._exit(0)
+        if os.waitpid(child, 0)[1] != 0:
+            sys.exit(f"{own} failed")
+
+
 if __name__ == "__main__":
-    main()
+    main_of_each(sys.argv[1:])

@@ -34,9 +34,11 @@ def operators(dump):
 def logs(tmp_path_factory):
     """Logs of the network by their names, and recordings of it without DebugMode."""
     root = tmp_path_factory.mktemp("logs")
+    words = []
     for name, *options in (("all", "--modules", "--inputs", "--both"), ("wrong", "--modules", "--inputs", "--wrong"),
                            ("plain",), ("calls", "--modules", "--inputs", "--calls"), ("stacks", "--modules", "--stacks"), ("shapes", "--no-hashes")):
-        run([TORCH, NET, root / f"{name}.json", *options])
+        words += ["+", root / f"{name}.json", *options]
+    run([TORCH, NET, *words[1:]])
     for name, *options in (("ours",), ("ours_wrong", "--wrong")):
         run([OPDUMP, "run", "-o", root / name, "--steps", "0-1", "--", TORCH, NET, *options])
     return root
