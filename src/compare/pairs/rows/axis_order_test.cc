@@ -52,6 +52,7 @@ TEST(AxisOrderTest, MergedAxes) {
   EXPECT_TRUE(finds(axes, {3, 7, 4}, {0, 1, 2}, {3, 28}, {21, 4}));
   EXPECT_TRUE(axes.plans({3, 7, 4}, {7, 3, 4}).empty());
   EXPECT_TRUE(axes.plans({6, 4}, {4, 6}).empty());
+  EXPECT_TRUE(axes.plans({16, 32}, {32, 16}).empty());
   EXPECT_TRUE(axes.plans({6, 4}, {6, 5}).empty());
 }
 
