@@ -75,18 +75,21 @@ def test_workers_that_miss_nothing_are_complete(opdump, options):
 
 def test_a_killed_worker_is_missed(opdump):
     dump = opdump.run("""
-        import os, signal, torch
+        import multiprocessing, os, signal, torch
+        received = multiprocessing.Event()  # a tensor on its way from a worker that dies raises another error
 
         class Squares(torch.utils.data.Dataset):
             def __len__(self): return 4
             def __getitem__(self, i):
                 value = torch.full((3,), float(i)).exp2()
-                if i == 1: os.kill(os.getpid(), signal.SIGKILL)
+                if i == 1:
+                    received.wait()
+                    os.kill(os.getpid(), signal.SIGKILL)
                 return value
 
         try:
             for x in torch.utils.data.DataLoader(Squares(), num_workers=1):
-                pass
+                received.set()
         except Exception:
             print("killed")
     """)
