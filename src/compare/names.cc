@@ -39,6 +39,12 @@ model::Phase phase_of(const dump::OperatorRun& run) {
   return run.op != nullptr ? run.op->phase : model::Phase::forward;
 }
 
+bool trains(const dump::Runs& runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (phase_of(runs.without_slots(i)) == model::Phase::backward) return true;
+  return false;
+}
+
 std::string slot_name(const dump::Slot& slot) {
   return std::string(model::kSideNames[static_cast<std::size_t>(slot.side)]) + "." +
          (slot.argument.empty() ? std::to_string(slot.index) : slot.argument);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compare/comparison.h"
+#include "dump/read/runs.h"
 
 namespace opdump::compare {
 
@@ -22,6 +23,8 @@ std::string module_of(const dump::OperatorRun& run);
 
 // Returns the phase of its module's pass; forward where the dump does not say.
 model::Phase phase_of(const dump::OperatorRun& run);
+// Whether a run has a backward pass.
+bool trains(const dump::Runs& runs);
 
 // "output.0"; "input.self" where the dump knows what operands are called
 std::string slot_name(const dump::Slot& slot);

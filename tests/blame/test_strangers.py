@@ -136,6 +136,7 @@ def test_masks_and_initial_values(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("adam_fault", "optimizer-Adam"), ("schedule_fault", "optimizer-SGD"), ("average_fault", "clone-op"), ("loader_fault", "randn|randint"), ("late_fault", "randn|randint"),
+    ("samples_fault", "randn"), ("samples", None),
     ("adam", None), ("schedule", None), ("average", None), ("loader", None),
 ])
 def test_a_run_goes_on_from_a_checkpoint_in_another_process(name, culprit, tmp_path):

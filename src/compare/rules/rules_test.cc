@@ -68,9 +68,12 @@ void fill_resumed(Program& golden, Program& actual) {
     run.dump().step(step);
     run.op("exp.Default_fc-Linear_exp-op0", {weights, {1, 2, 3, 4}}, {{9, 9, 9, weights[0]}});
     run.op("tan.Default_fc-Linear_tan-op0", {{9, 9, 9, weights[0]}}, {{weights[1], 5}});
+    run.op("cos.Gradients_Default_cos-op0", {{weights[1], 5}}, {{weights[1], 6}});
   };
-  golden.say("Default/fc-Linear/exp-op0").say("Default/fc-Linear/tan-op0");
-  actual.say("Default/fc-Linear/exp-op0").say("Default/fc-Linear/tan-op0");
+  for (Program* const run : {&golden, &actual})
+    run->say("Default/fc-Linear/exp-op0")
+        .say("Default/fc-Linear/tan-op0")
+        .say("Gradients/Default/cos-op0", {.phase = model::Phase::backward});
   fill(golden, 0, {1, 2, 3, 4});
   fill(golden, 1, {5, 2, 7, 8});
   fill(actual, 0, {5, 2, 7, 8});

@@ -99,6 +99,19 @@ def late(i):  # nothing is resumed: the loader begins with another batch
     return batch(i + BREAK if fault else i)
 
 
+def evaluate():  # no run is resumed: the fault loses the first samples, and all steps have the same weights
+    import opdump
+    torch.manual_seed(0)
+    model = Net().eval()
+    for i in range(BREAK if fault else 0, STEPS):
+        with torch.no_grad():
+            print(float(model(batch(i)[0]).sum()))
+        opdump.step()
+
+
+if name.startswith("samples"):
+    evaluate()
+    sys.exit()
 PAIRS = {"late": (adam, late), "adam": (adam, batch), "schedule": (schedule, batch), "average": (average, epochs), "loader": (adam, skipped)}
 make, data = PAIRS[name.removesuffix("_fault")]
 if sys.argv[2:3] == ["save"]:

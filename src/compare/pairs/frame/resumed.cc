@@ -102,10 +102,11 @@ std::map<std::int64_t, std::vector<bool>> find_equal(const Runs& runs, std::uint
   return equal;
 }
 
-// How many steps `whole` ran before the first one of `resumed`, which is its step `first`. 0: none, or the
-// data does not say.
-std::int64_t count_steps_before(const Runs& whole, const Tails& whole_tails, const Runs& resumed,
-                                const Tails& resumed_tails, std::uint32_t rank, std::int64_t first) {
+// How many steps `whole` ran before the first one of `resumed`, which is its step `first`: 0 if most of what
+// that reads is equal in the same step. Nothing if the data does not say.
+std::optional<std::int64_t> count_steps_before(const Runs& whole, const Tails& whole_tails,
+                                               const Runs& resumed, const Tails& resumed_tails,
+                                               std::uint32_t rank, std::int64_t first) {
   const std::vector<Probe> probes = find_probes(resumed, rank, resumed_tails);
   const auto count = [](const std::vector<bool>& step) {
     return static_cast<std::size_t>(std::ranges::count(step, true));
@@ -122,10 +123,10 @@ std::int64_t count_steps_before(const Runs& whole, const Tails& whole_tails, con
     ++all_votes;
   }
   const auto best = std::ranges::max_element(votes, {}, [](const auto& step) { return step.second; });
-  if (best == votes.end()) return 0;
+  if (best == votes.end()) return std::nullopt;
   const bool is_clear = best->second >= 2 && 4 * best->second >= 3 * all_votes &&
                         4 * count(equal.at(best->first)) >= probes.size();
-  return is_clear ? std::max<std::int64_t>(best->first - first, 0) : 0;
+  return is_clear && best->first > first ? std::optional(best->first - first) : std::nullopt;
 }
 
 std::set<std::int64_t> steps_of(const Runs& runs, std::uint32_t rank, const Tails& tails) {
@@ -142,13 +143,12 @@ std::int64_t find_step_shift(const Runs& golden, const Runs& actual, const Tails
   const std::uint32_t rank = golden.section_of(0).rank;
   const std::set<std::int64_t> g = steps_of(golden, rank, tails.golden),
                                a = steps_of(actual, rank, tails.actual);
-  if (g.empty() || a.empty()) return 0;
-  if (g.size() > 1) {
-    const std::int64_t before =
-        count_steps_before(golden, tails.golden, actual, tails.actual, rank, *a.begin());
-    if (before > 0) return before;
-  }
-  return a.size() > 1 ? -count_steps_before(actual, tails.actual, golden, tails.golden, rank, *g.begin()) : 0;
+  const bool may_be_later = !g.empty() && !a.empty() && (g.size() > 1 || a.size() > 1);
+  // Only training changes weights: other programs read the same ones in all steps, and may have lost data.
+  if (!may_be_later || !trains(golden) || !trains(actual)) return 0;
+  if (const auto before = count_steps_before(golden, tails.golden, actual, tails.actual, rank, *a.begin()))
+    return *before;
+  return -count_steps_before(actual, tails.actual, golden, tails.golden, rank, *g.begin()).value_or(0);
 }
 
 }  // namespace opdump::compare

@@ -41,12 +41,6 @@ void leave_out_moves(const dump::Runs& golden, const dump::Runs& actual, const C
   }
 }
 
-bool trains(const dump::Runs& runs) {
-  for (std::uint32_t i = 0; i < runs.size(); ++i)
-    if (phase_of(runs.without_slots(i)) == model::Phase::backward) return true;
-  return false;
-}
-
 }  // namespace
 
 Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairing& pairing) {
