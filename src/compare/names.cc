@@ -16,7 +16,8 @@ void append_row(std::string& text, std::int64_t first, std::int64_t last) {
 }  // namespace
 
 const std::string& operator_name(const dump::OperatorRun& run) {
-  const std::string& name = run.op != nullptr ? run.op->name : run.name;
+  const dump::LoggedOperator* const op = run.op.get();
+  const std::string& name = op != nullptr ? op->name : run.name;
   const bool is_numbered_call = run.type.size() > name.size() && run.type.starts_with(name) &&
                                 run.type[name.size()] == '_' && name.starts_with("aclnn");
   return is_numbered_call ? run.type : name;

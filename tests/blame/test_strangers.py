@@ -145,6 +145,13 @@ def test_a_run_goes_on_from_a_checkpoint_in_another_process(name, culprit, tmp_p
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("adam_fault", "optimizer-Adam"), ("list_fault", "optimizer-SGD"), ("adam", None), ("kept", None), ("list", None),
+])
+def test_a_model_is_built_anew_in_one_process(name, culprit, tmp_path):
+    check(tmp_path, "rebuilt.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("encoder_fault", "."), ("autocast_fault", "native_layer_norm-op0"), ("workers_fault", "."), ("attention_fault", "."), ("packed_fault", "."),
     ("encoder", None), ("autocast", None), ("workers", None), ("attention", None), ("packed", None),
 ])

@@ -182,6 +182,7 @@ class Comparer {
       OPDUMP_CHECK_OK(share_tasks(*shared_, tasks, options_, done_, total_, comparison_.incomplete));
     } else {
       std::vector<Task*> all;
+      all.reserve(tasks.size());
       for (Task& task : tasks) all.push_back(&task);
       run_tasks(all, options_, done_, total_);
     }

@@ -81,7 +81,7 @@ void FrameRuns::rename(const MovedModules& moved, MovedModules::RunSide side) {
     auto name = moved.rename(run.op->name, side);
     Scope& scope = scopes[std::string(without_number(name ? *name : run.op->name, run.type))];
     (name ? scope.has_moved : scope.has_stayed) = true;
-    now[i] = name ? std::move(*name) : run.op->name;
+    now[i] = name ? *std::move(name) : run.op->name;
   }
   names.assign(size(), {});
   for (std::uint32_t i = 0; i < size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/text/text.h"
@@ -177,12 +178,83 @@ Modules moved(const Modules& modules, std::string_view from, std::string_view to
   return result;
 }
 
+// The steps in which modules run, by path.
+using StepsByModule = std::map<std::string, std::set<std::int64_t>, std::less<>>;
+
+StepsByModule read_steps(const Runs& runs) {
+  StepsByModule steps;
+  std::map<std::uint32_t, std::set<std::int64_t>*> by_operator;
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    const std::uint32_t number = runs.operator_number(i);
+    if (number == 0) continue;
+    auto found = by_operator.find(number);
+    if (found == by_operator.end()) {
+      const dump::OperatorRun run = runs.without_slots(i);
+      const auto parts = run.op != nullptr && run.op->phase != model::Phase::optimizer && !runs_ahead(run)
+                             ? split_name(run.op->name)
+                             : std::nullopt;
+      std::set<std::int64_t>* const of_module =
+          parts && !parts->modules.empty() ? &steps[without_classes(parts->modules)] : nullptr;
+      found = by_operator.emplace(number, of_module).first;
+    }
+    if (found->second != nullptr) found->second->insert(runs.section_of(i).step);
+  }
+  return steps;
+}
+
+// Whether the modules below `place` take the place of those below the root: these run in no step in which
+// those do, and in all these steps they run in the other run. Views are listed in one step only, so that a
+// module may seem to run less often than its neighbours.
+bool takes_over(const StepsByModule& steps, const StepsByModule& others, std::string_view place) {
+  std::set<std::int64_t> now, before, of_other;
+  for (const auto& [path, of_path] : steps) {
+    const auto rest = below(path, place);
+    if (!rest || rest->empty()) continue;
+    now.insert(of_path.begin(), of_path.end());
+    if (const auto first = steps.find(*rest); first != steps.end())
+      before.insert(first->second.begin(), first->second.end());
+    if (const auto other = others.find(*rest); other != others.end())
+      of_other.insert(other->second.begin(), other->second.end());
+  }
+  return std::ranges::includes(of_other, now) &&
+         std::ranges::none_of(now, [&](std::int64_t step) { return before.contains(step); });
+}
+
+// The outermost modules that only one run has.
+std::vector<std::string> roots_only_in(const Modules& modules, const Modules& others) {
+  std::vector<std::string> roots;
+  for (const auto& [path, types] : modules)
+    if (path.find('/') == std::string::npos && !others.contains(path)) roots.push_back(path);
+  return roots;
+}
+
+// A program that builds its model anew, as to go on from a checkpoint, has the second one under its class.
+// Such places with the modules that are below them, which `tree` then lacks.
+std::vector<std::pair<std::string, std::uint64_t>> take_successors(const Runs& runs, Tree& tree,
+                                                                   const Runs& others, const Tree& of_other) {
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  const std::vector<std::string> roots = roots_only_in(tree.modules, of_other.modules);
+  if (roots.empty()) return found;
+  const StepsByModule steps = read_steps(runs), other_steps = read_steps(others);
+  for (const std::string& root : roots) {
+    const PlaceFit here = fit(of_other.modules, tree.modules, {"", root});
+    if (!here.is_good() || !takes_over(steps, other_steps, root)) continue;
+    std::erase_if(tree.modules, [&](const auto& module) { return below(module.first, root).has_value(); });
+    found.emplace_back(root, here.modules);
+  }
+  return found;
+}
+
 }  // namespace
 
 MovedModules MovedModules::find(const Runs& golden, const Runs& actual) {
   MovedModules found;
   if (!golden.have_full_scopes() || !actual.have_full_scopes()) return found;
   Tree of_golden = read_tree(golden), of_actual = read_tree(actual);
+  for (auto& [root, modules] : take_successors(golden, of_golden, actual, of_actual))
+    found.moves_.push_back({.side = RunSide::golden, .from = root, .to = "", .modules = modules});
+  for (auto& [root, modules] : take_successors(actual, of_actual, golden, of_golden))
+    found.moves_.push_back({.side = RunSide::actual, .from = root, .to = "", .modules = modules});
   while (found.moves_.size() < kMostMoves) {
     const auto counts = count_places(only_in(of_golden.modules, of_actual.modules),
                                      only_in(of_actual.modules, of_golden.modules));

@@ -12,15 +12,21 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using RunSide = MovedModules::RunSide;
 
+struct NameInStep {
+  NameInStep(const char* name, std::int64_t step = 0) : name(name), step(step) {}  // NOLINT: one of step 0
+  std::string name;
+  std::int64_t step;
+};
+
 // A run with an operator of each name; its type is the last part without its number.
-dump::Runs make_program(const std::vector<std::string>& names) {
+dump::Runs make_program(const std::vector<NameInStep>& names) {
   dump::Runs runs;
-  for (const std::string& name : names) {
+  for (const auto& [name, step] : names) {
     const std::size_t slash = name.rfind('/') + 1;
     dump::OperatorRun run;
     run.name = model::sanitise_name(name);
     run.type = name.substr(slash, name.find("-op", slash) - slash);
-    dump::add_run(runs, runs.add_section({}), run);
+    dump::add_run(runs, runs.add_section({.step = step}), run);
     model::Operator op{.type = run.type, .name = name, .source_file = {}};
     runs.set_operator(runs.size() - 1, runs.add_operator(dump::LoggedOperator(std::move(op))));
   }
@@ -64,6 +70,29 @@ TEST(MovedModules, OtherOperatorsAreOtherModules) {
   const auto golden = make_program({"Default/a-Net/0-Linear/addmm-op0"});
   const auto actual = make_program({"Default/b-Net/0-Conv2d/convolution-op0"});
   EXPECT_THAT(MovedModules::find(golden, actual).notes(), IsEmpty());
+}
+
+TEST(MovedModules, AModelBuiltAnewIsTheModel) {
+  const auto golden = make_program({{"Default/fc-Linear/addmm-op0", 0}, {"Default/fc-Linear/addmm-op0", 1}});
+  const auto actual =
+      make_program({{"Default/fc-Linear/addmm-op0", 0}, {"Default/Net/fc-Linear/addmm-op0", 1}});
+  const auto moved = MovedModules::find(golden, actual);
+  EXPECT_THAT(moved.notes(), ElementsAre("the root of golden is `Net` of actual: 1 module is paired so"));
+  EXPECT_EQ(moved.rename("Default/Net/fc-Linear/addmm-op0", RunSide::actual), "Default/fc-Linear/addmm-op0");
+  EXPECT_EQ(MovedModules::find(actual, golden).rename("Default/Net/fc-Linear/addmm-op0", RunSide::golden),
+            "Default/fc-Linear/addmm-op0");
+}
+
+TEST(MovedModules, ASecondModelBesideTheFirstMovesNothing) {
+  const auto golden = make_program({{"Default/fc-Linear/addmm-op0", 0}, {"Default/fc-Linear/addmm-op0", 1}});
+  const auto beside = make_program({{"Default/fc-Linear/addmm-op0", 0},
+                                    {"Default/fc-Linear/addmm-op0", 1},
+                                    {"Default/Net/fc-Linear/addmm-op0", 1}});
+  EXPECT_TRUE(MovedModules::find(golden, beside).empty());
+  // Golden ends before it runs.
+  const auto behind =
+      make_program({{"Default/fc-Linear/addmm-op0", 0}, {"Default/Net/fc-Linear/addmm-op0", 2}});
+  EXPECT_TRUE(MovedModules::find(golden, behind).empty());
 }
 
 TEST(MovedModules, AModuleMoreMovesNothing) {

@@ -296,12 +296,21 @@ class Results {
   std::set<std::size_t> lacking_;  // pairs with a result that is not in the dump
 };
 
+struct RunResults {
+  const Runs& runs;
+  bool is_golden;
+  const std::set<std::uint32_t>& passing;  // operators that only hand on what they read
+  const Results& results;
+};
+
 // Adds those of `open` that read, in one run, what the other run cannot have.
-void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::span<const OpenPair> open,
-                    bool is_golden, const std::set<std::uint32_t>& passing, const Results& results,
-                    const RewrittenModules& rewritten, std::set<std::size_t>& places) {
+void append_foreign(const RunResults& side, std::span<const OperatorPair> pairs,
+                    std::span<const OpenPair> open, const RewrittenModules& rewritten,
+                    std::set<std::size_t>& places) {
+  const Runs& runs = side.runs;
+  const bool is_golden = side.is_golden;
   const auto run_of = [&](const OperatorPair& pair) { return is_golden ? pair.golden : pair.actual; };
-  const std::set<std::uint32_t> equal = results.equal_runs();
+  const std::set<std::uint32_t> equal = side.results.equal_runs();
   std::set<std::uint32_t> of_both;
   for (const OperatorPair& pair : pairs)
     if (pair.is_whole()) of_both.insert(run_of(pair));
@@ -310,7 +319,7 @@ void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::
     for (const auto& [of_golden, of_actual] : pair.inputs)
       inputs.emplace_back(run_of(pairs[pair.place]), is_golden ? of_golden : of_actual);
   Makers makers(runs);
-  makers.find(inputs, passing);
+  makers.find(inputs, side.passing);
   auto input = inputs.begin();
   for (const OpenPair& pair : open)
     for (std::size_t i = 0; i < pair.inputs.size(); ++i, ++input) {
@@ -383,8 +392,8 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
   }
   if (!open.empty()) {
     const RewrittenModules rewritten = find_rewritten(golden.runs(), actual.runs(), pairs);
-    append_foreign(golden.runs(), pairs, open, true, passing[true], of_golden, rewritten, places);
-    append_foreign(actual.runs(), pairs, open, false, passing[false], of_actual, rewritten, places);
+    append_foreign({golden.runs(), true, passing[true], of_golden}, pairs, open, rewritten, places);
+    append_foreign({actual.runs(), false, passing[false], of_actual}, pairs, open, rewritten, places);
   }
   return {places.begin(), places.end()};
 }

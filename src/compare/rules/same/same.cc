@@ -102,7 +102,7 @@ class LackingStatistics : public SettlesSingles {
                                                 const Ledger& ledger) const override {
     const dump::Runs &golden = study().golden->runs(), &actual = study().actual->runs();
     if (const auto backward = find_one_sided_backward(golden, actual, study().pairs)) return {*backward};
-    const auto last = find_last_singles(golden, actual, study().pairs, singles);
+    auto last = find_last_singles(golden, actual, study().pairs, singles);
     if (last.empty()) return last;
     const auto unexplained = find_unexplained(*study().golden_wiring, *study().actual_wiring, study().pairs,
                                               last, {}, ledger.noise());
