@@ -12,6 +12,9 @@
 
 namespace opdump::compare {
 
+// The name of the axis of what a run keeps of all positions so far, as the keys of an attention.
+inline constexpr const char* kKeys = "key";
+
 // "row": 4 in golden and 1 in actual.
 struct NamedAxis {
   std::string name;

@@ -87,7 +87,7 @@ bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& fram
     if (!found && is_first) return false;
     if (!found) continue;
     if (const AxisStretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
-      next = found->map.axes.back().name == "key" ? last.count : last.golden + last.count;
+      next = found->map.axes.back().name == kKeys ? last.count : last.golden + last.count;
     if (note_.empty()) {
       note_ = describe(found->map) + ", by " + found->by;
       is_telling_ = found->is_telling;
@@ -145,6 +145,33 @@ bool CommonRows::is_complete(const Frame& frame) const {
     if (found != few) return false;
   }
   return !count.empty() && std::ranges::all_of(count, [](int times) { return times == 1; });
+}
+
+// Whether each place of the data is in the map of a step, on both sides.
+bool CommonRows::cover_all() const {
+  struct Places {
+    std::int64_t all = 0, mapped = 0;
+  };
+  std::map<std::pair<std::uint32_t, std::int64_t>, Places> of_golden;  // by rank and step
+  for (const auto& [frame, map] : maps_) {
+    std::int64_t golden = 1, actual = 1, mapped = 0;
+    for (const NamedAxis& axis : map.axes) {
+      if (axis.name == kKeys) continue;
+      golden *= axis.golden;
+      actual *= axis.actual;
+    }
+    for (const RowAxisMap::Block& block : map.blocks) {
+      std::int64_t places = 1;
+      for (std::size_t i = 0; i < block.size(); ++i)
+        if (map.axes[i].name != kKeys) places *= block[i].count;
+      mapped += places;
+    }
+    if (mapped != actual) return false;
+    Places& step = of_golden[{std::get<0>(frame), std::get<1>(frame)}];
+    step.all = golden;
+    step.mapped += mapped;
+  }
+  return std::ranges::all_of(of_golden, [](const auto& step) { return step.second.mapped == step.second.all; });
 }
 
 // What scales the sum over a micro-batch is another number than that of a batch: the number of micro-batches.

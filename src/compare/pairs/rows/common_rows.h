@@ -53,8 +53,9 @@ class CommonRows {
   const std::string& doubt() const { return doubt_; }
   // Whether the data shows which rows are the same: it is not alike in all of them, as a mask is.
   bool is_telling() const { return is_telling_; }
-  // Whether nothing is left out: micro-batches that together have all rows of the batch.
-  bool are_all_there() const { return left_out_ == 0 && !batches_.all.empty(); }
+  // Whether nothing is left out: micro-batches that together have all rows of the batch, or steps that
+  // together have all positions of one pass.
+  bool are_all_there() const { return left_out_ == 0 && (!batches_.all.empty() || cover_all()); }
   // How many micro-batches of one run are a batch of the other, 0 if that is not so, and which run has them.
   std::uint32_t batch_count() const { return batches_.count(); }
   bool has_golden_batches() const { return batches_.are_of_golden; }
@@ -76,6 +77,7 @@ class CommonRows {
   std::optional<Frame> frame_of(const OperatorPair& pair) const;
 
   bool is_complete(const Frame& frame) const;
+  bool cover_all() const;
   bool is_of_sum(const Frame& frame, std::size_t place) const;
   std::string describe_batches() const;
 

@@ -123,7 +123,7 @@ void name_keys(const PairedRuns& runs, std::span<const std::size_t> places, RowA
   for (const std::size_t place : places) {
     const std::vector<ShapedSlot> slots = runs.slots(place);
     if (std::ranges::none_of(slots, has_keys)) continue;
-    map.axes.push_back({"key", positions.golden, end});
+    map.axes.push_back({kKeys, positions.golden, end});
     map.blocks.front().push_back({.golden = 0, .actual = 0, .count = end});
     return;
   }
