@@ -49,6 +49,13 @@ std::string join_paths(std::string_view a, std::string_view b) {
   return std::string(a) + (a.empty() || b.empty() ? "" : "/") + std::string(b);
 }
 
+// "Linear" of "module-Net/fc-Linear".
+std::string_view class_of(std::string_view modules) {
+  const std::string_view last = modules.substr(modules.rfind('/') + 1);
+  const std::size_t dash = last.rfind('-');
+  return dash == std::string_view::npos ? std::string_view() : last.substr(dash + 1);
+}
+
 // What is left of a path behind a place that it is in.
 std::optional<std::string_view> below(std::string_view path, std::string_view place) {
   if (place.empty()) return path;
@@ -62,9 +69,11 @@ using Types = std::map<std::string, std::uint64_t, std::less<>>;
 // The modules of a run by their paths; those without operators of their own, too.
 using Modules = std::map<std::string, Types, std::less<>>;
 
+using Spellings = std::map<std::string, std::string, std::less<>>;  // by path
+
 struct Tree {
   Modules modules;
-  std::map<std::string, std::string, std::less<>> spelt;  // by path
+  Spellings spelt;
 };
 
 Tree read_tree(const Runs& runs) {
@@ -165,6 +174,14 @@ PlaceFit fit(const Modules& golden, const Modules& actual, const Places& places)
     fit.operators += all;
   }
   return fit;
+}
+
+// Whether the module of a path has mostly operators of the same types in both runs.
+bool are_alike(const Modules& golden, const Modules& actual, std::string_view path) {
+  const auto g = golden.find(path), a = actual.find(path);
+  if (g == golden.end() || a == actual.end()) return false;
+  const auto [equal, all] = count_equal(g->second, a->second);
+  return all > 0 && 2 * equal >= all;
 }
 
 // The modules as they are called after a move.
@@ -279,28 +296,46 @@ MovedModules MovedModules::find(const Runs& golden, const Runs& actual) {
     tree.modules = moved(tree.modules, move.from, move.to);
     found.moves_.push_back(std::move(move));
   }
+  for (const auto& [path, spelt] : of_actual.spelt) {
+    const std::string modules = found.after_moves(spelt, RunSide::actual), place = without_classes(modules);
+    const auto other = of_golden.spelt.find(place);
+    if (other == of_golden.spelt.end() || other->second == modules ||
+        !are_alike(of_golden.modules, of_actual.modules, place))
+      continue;
+    found.spellings_.emplace(place, other->second);
+    const std::string_view mine = class_of(modules), theirs = class_of(other->second);
+    if (mine == theirs) continue;  // a module around it is of another class
+    std::string dotted = place;
+    std::ranges::replace(dotted, '/', '.');
+    found.other_classes_.push_back("`" + dotted + "` is of class " + std::string(theirs) + " in golden and " +
+                                   std::string(mine) + " in actual");
+  }
   return found;
+}
+
+std::string MovedModules::after_moves(std::string_view modules, RunSide side) const {
+  std::string now(modules);
+  for (const Move& move : moves_) {
+    if (move.side != side || !below(without_classes(now), move.from)) continue;
+    // As many pieces of the name as the place has.
+    std::size_t begin = 0;
+    for (auto pieces = std::ranges::count(move.from, '/') + 1; pieces > 0 && begin != std::string::npos;
+         --pieces)
+      if (begin = now.find('/', begin); begin != std::string::npos) ++begin;
+    now = join_paths(move.spelt,
+                     begin == std::string::npos ? std::string_view() : std::string_view(now).substr(begin));
+  }
+  return now;
 }
 
 std::optional<std::string> MovedModules::rename(std::string_view name, RunSide side) const {
   const auto parts = split_name(name);
   if (!parts || parts->modules.empty()) return std::nullopt;
-  std::string modules(parts->modules);
-  bool has_moved = false;
-  for (const Move& move : moves_) {
-    if (move.side != side) continue;
-    const std::string path = without_classes(modules);
-    if (!below(path, move.from)) continue;
-    // As many pieces of the name as the place has.
-    std::size_t begin = 0;
-    for (auto pieces = std::ranges::count(move.from, '/') + 1; pieces > 0 && begin != std::string::npos;
-         --pieces)
-      if (begin = modules.find('/', begin); begin != std::string::npos) ++begin;
-    modules = join_paths(move.spelt, begin == std::string::npos ? std::string_view()
-                                                                : std::string_view(modules).substr(begin));
-    has_moved = true;
-  }
-  if (!has_moved) return std::nullopt;
+  std::string modules = after_moves(parts->modules, side);
+  if (side == RunSide::actual && !spellings_.empty())
+    if (const auto other = spellings_.find(without_classes(modules)); other != spellings_.end())
+      modules = other->second;
+  if (modules == parts->modules) return std::nullopt;
   return std::string(parts->head) + modules + (modules.empty() ? "" : "/") + std::string(parts->last);
 }
 
@@ -317,6 +352,11 @@ std::vector<std::string> MovedModules::notes() const {
                     place(is_of_golden ? move.to : move.from, "actual") + ": " +
                     counted(move.modules, "module") + (move.modules == 1 ? " is" : " are") + " paired so");
   }
+  constexpr std::size_t kMostNamed = 3;
+  for (std::size_t i = 0; i < std::min(other_classes_.size(), kMostNamed); ++i)
+    notes.push_back(other_classes_[i]);
+  if (other_classes_.size() > kMostNamed)
+    notes.back() += ", and " + std::to_string(other_classes_.size() - kMostNamed) + " more modules likewise";
   return notes;
 }
 

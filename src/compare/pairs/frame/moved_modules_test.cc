@@ -95,6 +95,20 @@ TEST(MovedModules, ASecondModelBesideTheFirstMovesNothing) {
   EXPECT_TRUE(MovedModules::find(golden, behind).empty());
 }
 
+TEST(MovedModules, AModuleOfAnotherClassIsTheSame) {
+  const auto golden = make_program({"Default/a-Eager/q-Linear/addmm-op0", "Default/a-Eager/softmax-op0",
+                                    "Default/a-Eager/bmm-op0", "Default/f-ReLU/relu-op0"});
+  const auto actual = make_program({"Default/a-Fast/q-Linear/addmm-op0", "Default/a-Fast/softmax-op0",
+                                    "Default/a-Fast/bmm-op0", "Default/f-GELU/gelu-op0"});
+  const auto moved = MovedModules::find(golden, actual);
+  EXPECT_THAT(moved.notes(), ElementsAre("`a` is of class Eager in golden and Fast in actual"));
+  EXPECT_EQ(moved.rename("Default/a-Fast/q-Linear/addmm-op0", RunSide::actual),
+            "Default/a-Eager/q-Linear/addmm-op0");
+  EXPECT_EQ(moved.rename("Default/a-Eager/q-Linear/addmm-op0", RunSide::golden), std::nullopt);
+  // What computes something else is another module.
+  EXPECT_EQ(moved.rename("Default/f-GELU/gelu-op0", RunSide::actual), std::nullopt);
+}
+
 TEST(MovedModules, AModuleMoreMovesNothing) {
   const auto golden = make_program({"Default/0-Linear/addmm-op0", "Default/1-Linear/addmm-op0"});
   const auto actual = make_program(

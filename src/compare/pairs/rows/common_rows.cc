@@ -171,7 +171,8 @@ bool CommonRows::cover_all() const {
     step.all = golden;
     step.mapped += mapped;
   }
-  return std::ranges::all_of(of_golden, [](const auto& step) { return step.second.mapped == step.second.all; });
+  return std::ranges::all_of(of_golden,
+                             [](const auto& step) { return step.second.mapped == step.second.all; });
 }
 
 // What scales the sum over a micro-batch is another number than that of a batch: the number of micro-batches.

@@ -53,8 +53,7 @@ std::uint32_t begin_of_part(const dump::Runs& actual, const StepStretch& base, c
   std::uint32_t begin = base.first;
   for (std::size_t i = 0; i < before.size(); ++i) {
     std::size_t length = 0;
-    while (length < now.size() && i + length < before.size() &&
-           now[length].name == before[i + length].name)
+    while (length < now.size() && i + length < before.size() && now[length].name == before[i + length].name)
       ++length;
     if (length <= longest) continue;
     longest = length;
@@ -91,9 +90,9 @@ std::vector<OperatorPair> pair_continuations(const dump::Runs& golden, const dum
     --base;
     const FrameRule rule{.graph = false};
     const auto own = before.find(base->first);
-    const std::uint32_t first =
-        own == before.end() ? base->second.first
-                            : begin_of_part(actual, own->second, step, base->second.first, pairs);
+    const std::uint32_t first = own == before.end()
+                                    ? base->second.first
+                                    : begin_of_part(actual, own->second, step, base->second.first, pairs);
     FramePairing frame({.runs = &golden, .first = first, .last = base->second.last},
                        {.runs = &actual, .first = step.first, .last = step.last}, rule);
     frame.join_sequences();
