@@ -29,6 +29,7 @@
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/pairs/sharded/pair_shards.h"
+#include "compare/rules/same/same.h"
 
 namespace opdump::blame {
 namespace {
@@ -297,6 +298,21 @@ class Trial {
     std::erase_if(answer_.findings, is_certain);
   }
 
+  // Tensors of other sizes are nobody's fault if the comparison shows that what follows from them agrees.
+  void excuse_sizes(const compare::Comparison& comparison) {
+    const bool is_excused =
+        !comparison.first_bad && std::ranges::any_of(comparison.notes, [](const compare::Note& note) {
+          return note.rule == compare::kResizedTensors.name;
+        });
+    if (is_excused) std::erase_if(answer_.findings, [](const Finding& f) { return has_other_size(f.op); });
+  }
+
+  static bool has_other_size(const OperatorComparison& op) {
+    return std::ranges::any_of(op.slots, [](const compare::SlotComparison& slot) {
+      return slot.golden != nullptr && slot.actual != nullptr && slot.golden->shape != slot.actual->shape;
+    });
+  }
+
   // The comparison may know more of the first bad operator: what it reads. Gradients of a compiled region
   // come from no recorded operator: that they differ is all that can be said.
   void blame_first_bad(const compare::Comparison& comparison) {
@@ -357,6 +373,7 @@ class Trial {
                               (inputs_.singles().size() == 1 ? " is" : " are") +
                               " in one run only, and change nothing beyond rounding");
     excuse_unread();
+    excuse_sizes(comparison);
     blame_first_bad(comparison);
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_.all(), inputs_.read(), options_.replay, options_.limit));
     for (const auto& [reason, count] : reasons_)

@@ -145,6 +145,14 @@ def test_a_run_goes_on_from_a_checkpoint_in_another_process(name, culprit, tmp_p
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("static_fault", "le-op|masked_fill|softmax|add-op|bmm"), ("growing_fault", "mul-op"), ("class_fault", "div-op"),
+    ("static", None), ("growing", None), ("class", None),
+])
+def test_other_caches_and_other_classes(name, culprit, tmp_path):
+    check(tmp_path, "caches.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("adam_fault", "optimizer-Adam"), ("list_fault", "optimizer-SGD"), ("adam", None), ("kept", None), ("list", None),
 ])
 def test_a_model_is_built_anew_in_one_process(name, culprit, tmp_path):

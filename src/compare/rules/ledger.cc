@@ -38,6 +38,26 @@ std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(co
   return has_numbers && !inputs.empty() ? std::optional(inputs) : std::nullopt;
 }
 
+// Whether an operator of both runs that is bad differs in the sizes of its tensors alone.
+bool differs_in_size(const OperatorComparison& op) {
+  const bool is_plain = op.left_out.empty() && op.shards.empty() && !op.other_rank && !op.is_across &&
+                        !op.lacks_slots && !op.is_quantised;
+  if (!is_plain) return false;
+  bool has_other_output = false, has_numbers = false;
+  for (const SlotComparison& slot : op.slots) {
+    const bool is_output = side_of(slot) == model::Side::output;
+    if (!is_difference(slot.verdict)) {
+      has_numbers |= is_output && slot.metrics && model::is_floating(slot.dtype);
+      continue;
+    }
+    const bool is_other_size = slot.golden != nullptr && slot.actual != nullptr && slot.golden->shape &&
+                               slot.actual->shape && !(*slot.golden->shape == *slot.actual->shape);
+    if (!is_other_size) return false;
+    has_other_output |= is_output;
+  }
+  return has_other_output || has_numbers;  // a choice may be the same of wrong numbers
+}
+
 bool has_recorded_output(const OperatorComparison& op) {
   return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
     return side_of(slot) == model::Side::output &&
@@ -72,7 +92,7 @@ OperatorComparison as_measured(OperatorComparison op) {
   for (SlotComparison& slot : op.slots)
     if (slot.verdict == settled)
       slot.verdict = !is_paired || side_of(slot) == model::Side::output ? op.verdict : Verdict::input_differs;
-  if (!is_paired) op.left_out.clear();
+  op.left_out.clear();
   return op;
 }
 
@@ -89,6 +109,10 @@ bool Ledger::add(const OperatorComparison& op, std::size_t place) {
     auto inputs = handed_on(op);
     has_other_pairs_ = !inputs || open_pairs_.size() == kMostOpen;
     if (!has_other_pairs_) open_pairs_.push_back({place, std::move(*inputs)});
+  }
+  if (is_bad_here && is_paired && !has_other_values_) {
+    has_other_values_ = !differs_in_size(op) || resized_pairs_.size() == kMostOpen;
+    if (!has_other_values_) resized_pairs_.push_back(place);
   }
   if (op.other_rank) fed_rank_ = op.run().rank;
   const bool is_handed_on = fed_rank_ == op.run().rank && op.verdict == Verdict::inherited;
@@ -152,19 +176,23 @@ void Ledger::excuse_all(std::string_view rule) {
 void Ledger::revise(OperatorComparison& op, std::size_t place) const {
   if (settled_by_.empty()) return;
   const bool is_single = op.golden == nullptr || op.actual == nullptr;
+  const bool is_resized =
+      pairs_are_excused_ && !has_other_values_ && std::ranges::binary_search(resized_pairs_, place);
   const bool is_excused =
       is_single ? std::ranges::binary_search(singles_, place) && !lacking_.contains(place)
-                : pairs_are_excused_ && std::ranges::binary_search(open_pairs_, place, {}, &OpenPair::place);
+                : is_resized || (pairs_are_excused_ &&
+                                 std::ranges::binary_search(open_pairs_, place, {}, &OpenPair::place));
   if (!is_excused) return;
   op.as_measured = op.verdict;
   op.rule = settled_by_;
-  op.verdict = is_single ? Verdict::skipped : Verdict::rounding;
+  op.verdict = is_single || is_resized ? Verdict::skipped : Verdict::rounding;
   if (is_single) op.left_out = "the other run has its results, or nothing reads them";
+  if (is_resized) op.left_out = "its tensors are of other sizes in each run, and what follows agrees";
   for (SlotComparison& slot : op.slots) {
     if (!is_single && !is_difference(slot.verdict)) continue;
     slot.verdict = op.verdict;
     slot.rule = settled_by_;
-    if (is_single) slot.reason = op.left_out;
+    if (!op.left_out.empty()) slot.reason = op.left_out;
   }
 }
 

@@ -69,17 +69,25 @@ class Ledger {
   // Operators of both runs that hand on a difference, if those and singles are all that is bad.
   std::span<const OpenPair> open_pairs() const;
 
+  // Places of operators of both runs whose tensors differ in size alone, if those and singles are all that is
+  // bad: what follows from them has numbers of one size that agree.
+  std::span<const std::size_t> resized_pairs() const {
+    return has_other_values_ ? std::span<const std::size_t>() : resized_pairs_;
+  }
+
   // `rule` found that the singles are no difference, but those at `lacking`, of which `first` is the first.
   void settle_singles(std::string_view rule, std::span<const std::size_t> lacking,
                       std::optional<Accusation> first);
-  // `rule` found that the open pairs, and with them the singles, are no difference.
+  // `rule` found that the open pairs, or those of other sizes, and with them the singles, are no difference.
   void excuse_all(std::string_view rule);
   // Whether the open pairs and the singles have been settled.
   bool is_settled() const { return is_settled_; }
   // Whether rows may still change, so that they must wait.
   bool may_revise() const {
     const bool differs = all_ && has_bad_output(all_->op.verdict);
-    return !is_settled_ && !rows_are_final_ && (!open_pairs().empty() || (!singles_.empty() && !differs));
+    return !is_settled_ && !rows_are_final_ &&
+           (!open_pairs().empty() || (!resized_pairs_.empty() && !has_other_values_) ||
+            (!singles_.empty() && !differs));
   }
   // There are too many rows for them to wait: they stay as they are, whatever is settled.
   void close_rows() { rows_are_final_ = true; }
@@ -119,6 +127,8 @@ class Ledger {
   std::vector<std::size_t> singles_;
   std::vector<OpenPair> open_pairs_;
   bool has_other_pairs_ = false;  // that are bad
+  std::vector<std::size_t> resized_pairs_;
+  bool has_other_values_ = false;  // of a pair of one size, or of a choice
   bool is_settled_ = false, rows_are_final_ = false;
   std::string_view settled_by_ = {};
   bool pairs_are_excused_ = false;

@@ -27,7 +27,7 @@ std::span<const Rule* const> rules() {
       // Why outputs differ that are still bad.
       &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair,
       // After the last operator: what the bad ones mean together.
-      &kOtherWay, &kResultsElsewhere, &kLackingStatistics,
+      &kOtherWay, &kResizedTensors, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.
       &kFirstDifference, &kSingleBeforeGrowth, &kMissingGradient, &kOtherDropoutRule, &kOtherSize,
       &kInputOrigin, &kFoldedOperator, &kWrongRegion, &kOtherView, &kRelation, &kSmallError};

@@ -186,6 +186,16 @@ void fill_sums(Program& golden, Program& actual) {
   fill(actual, {{10, 30}, {100, 500}}, {110, 530}, {1, 2});
 }
 
+// A cache with an empty place in actual.
+void fill_resized(Program& golden, Program& actual) {
+  for (auto& [run, cache] :
+       {std::pair(&golden, std::vector<float>{1, 2}), std::pair(&actual, std::vector<float>{1, 2, 0})})
+    run->logged("Default/pad-op0", {{1, 2}}, {cache})
+        .wired("Default/pad-op0", {{.is_outside = true}})
+        .logged("Default/mm-op0", {cache}, {{5, 6}})
+        .wired("Default/mm-op0", {{.maker = {{.name = "Default/pad-op0"}}}});
+}
+
 void fill_elsewhere(Program& golden, Program& actual) {
   golden.op("sub.a", {{5, 7}, {1, 2}}, {{4, 5}}).op("pow.b", {{4, 5}}, {{16, 25}});
   actual.op("neg.x", {{1, 2}}, {{-1, -2}})
@@ -414,6 +424,7 @@ constexpr Example kExamples[] = {
     {"usual-gains", fill_outputs, "row b rounding", "row b own_error"},
     {"other-state", fill_state, "the seed is 1 in golden and 2 in actual", "Default_rand-op0 own_error\n"},
     {"other-way", fill_sums, "answer same", "answer differs"},
+    {"resized-tensors", fill_resized, "answer same", "answer differs"},
     {"results-elsewhere", fill_elsewhere, "answer same", "answer differs"},
     {"lacking-statistics", fill_lacking, "answer same", "answer differs"},
     {"first-difference", fill_difference, "answer differs", "answer same"},

@@ -1,6 +1,7 @@
 #include "compare/rules/same/same.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,33 @@ class OtherWay : public RuleState {
     note_singles(ledger, rule_.name, singles.size());
     ledger.note(rule_.name, counted(open.size(), "operator") + (open.size() == 1 ? " reads" : " read") +
                                 " other tensors in each run, and what follows agrees: no difference");
+    ledger.excuse_all(rule_.name);
+  }
+
+ private:
+  const Rule& rule_;
+  const Study& study_;
+};
+
+// Tensors that one run keeps larger, as a cache that is filled up, and that leave nothing in the results.
+class ResizedTensors : public RuleState {
+ public:
+  ResizedTensors(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
+
+  void settle(Ledger& ledger) override {
+    const auto resized = ledger.resized_pairs();
+    if (resized.empty() || ledger.is_settled()) return;
+    const auto singles = ledger.singles();
+    std::vector<std::size_t> places;  // the operators of a pair are looked at like two that have no partner
+    std::ranges::merge(resized, singles, std::back_inserter(places));
+    if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, places, {},
+                          ledger.noise())
+             .empty())
+      return;
+    note_singles(ledger, rule_.name, singles.size());
+    ledger.note(rule_.name,
+                counted(resized.size(), "operator") + (resized.size() == 1 ? " has" : " have") +
+                    " tensors of other sizes in each run, and what follows agrees: no difference");
     ledger.excuse_all(rule_.name);
   }
 
@@ -123,6 +151,18 @@ const Rule kOtherWay{
           return study.has_dumps() && study.relation.sharded == nullptr && !study.by_gains;
         },
     .begin = begin_state<OtherWay>};
+const Rule kResizedTensors{
+    .name = "resized-tensors",
+    .sentence =
+        "tensors of other sizes, as of a cache that one run keeps larger, are no difference if operators "
+        "read them all, and what these make of one size agrees",
+    .stage = Stage::same_otherwise,
+    .applies =
+        [](const Study& study) {
+          return study.is_plain() && !study.by_gains && study.golden_wiring->is_recorded() &&
+                 study.actual_wiring->is_recorded();
+        },
+    .begin = begin_state<ResizedTensors>};
 const Rule kResultsElsewhere{
     .name = "results-elsewhere",
     .sentence =

@@ -5,6 +5,6 @@
 
 namespace opdump::compare {
 
-extern const Rule kOtherWay, kResultsElsewhere, kLackingStatistics;
+extern const Rule kOtherWay, kResizedTensors, kResultsElsewhere, kLackingStatistics;
 
 }  // namespace opdump::compare
