@@ -167,6 +167,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/tables/acl_statistic_csv.cc
   format/tables/debug_mode.cc
   format/tables/debug_mode_text.cc
+  format/tables/fingerprints_read.cc
+  format/tables/fingerprints_write.cc
   format/tables/mapping_csv.cc
   format/tables/msprobe.cc
   format/tables/op_statistic_csv.cc
@@ -203,6 +205,7 @@ set(OPDUMP_TESTS_format
   format/graphs/proto_text_test.cc
   format/tables/acl_statistic_csv_test.cc
   format/tables/debug_mode_test.cc
+  format/tables/fingerprints_test.cc
   format/tables/mapping_csv_test.cc
   format/tables/msprobe_test.cc
   format/tables/op_statistic_csv_test.cc
@@ -220,6 +223,7 @@ set(OPDUMP_TESTS_format
 
 list(APPEND OPDUMP_CORE_SOURCES
   dump/file_name.cc
+  dump/fingerprint_writer.cc
   dump/logged_operator.cc
   dump/operator_log.cc
   dump/pruned_log.cc
@@ -233,6 +237,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/read/dump_filter.cc
   dump/read/dump_set_reader.cc
   dump/read/files/file_kind.cc
+  dump/read/files/fingerprint_rows.cc
   dump/read/files/file_names.cc
   dump/read/ge_graph_find.cc
   dump/read/graph_names.cc
@@ -271,6 +276,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 )
 set(OPDUMP_TESTS_dump
   dump/file_name_test.cc
+  dump/fingerprint_writer_test.cc
   dump/operator_log_test.cc
   dump/pruned_log_test.cc
   dump/tensor_names_test.cc

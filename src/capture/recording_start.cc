@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "capture/clock.h"
 #include "capture/run_environment.h"
 #include "capture/run_identity.h"
+#include "dump/fingerprint_writer.h"
 #include "dump/write/acl_tree.h"
 #include "dump/write/call_data.h"
 #include "dump/write/model_tree.h"
@@ -55,9 +57,12 @@ Result<std::unique_ptr<dump::SchemeWriter>> open_scheme(const plan::DumpPlan& pl
       columns.emplace_back(plan::statistic_table()[static_cast<std::size_t>(statistic)].column);
   if (options.write_file)
     return Error(Code::usage, "write_file is for plans of the dialect acl; this one is of " + plan.dialect);
-  if (plan.scheme == plan::SchemeKind::rank_tree)
-    return dump::open_rank_tree(
+  if (plan.scheme == plan::SchemeKind::rank_tree) {
+    auto tree = dump::open_rank_tree(
         {plan.root, plan.net_name, options.rank, std::move(columns), plan.class_name_dtypes});
+    if (!tree || !plan.fingerprints) return tree;
+    return dump::write_fingerprints(std::move(*tree), dump::rank_directory(plan.root, options.rank));
+  }
 
   using Scene = dump::ModelTreeOptions::Scene;
   constexpr std::array kScenes{Scene::dump, Scene::overflow, Scene::exception};
@@ -119,7 +124,9 @@ Result<RecordingStart> start_recording(const plan::DumpPlan& plan, const Session
   OPDUMP_TRY(start.scheme, open_scheme(plan, options, start.status.time_directory));
   if (plan.budget_bytes) {
     auto budget = std::make_shared<dump::Budget>(*plan.budget_bytes, plan.root);
-    start.scheme = dump::limit_writes(std::move(start.scheme), budget);
+    start.scheme =
+        dump::limit_writes(std::move(start.scheme), budget,
+                           plan.fingerprints ? std::optional(dump::kFingerprintRowBytes) : std::nullopt);
     start.budget = std::move(budget);
   }
   const std::filesystem::path rank_directory = dump::rank_directory(plan.root, options.rank);

@@ -25,6 +25,26 @@ Result<> read_watch(const JsonSection& section, plan::DumpPlan& plan) {
   return ok();
 }
 
+// What has files of its own, or is not kept for ever, has no place in the one file.
+bool are_for_fingerprints(const plan::DumpPlan& plan) {
+  return plan.content == plan::Content::statistics && plan.debug == plan::DebugMode::none &&
+         plan.scheme == plan::SchemeKind::rank_tree && plan.statistics_processor == plan::Processor::host &&
+         plan.statistics == plan::fingerprint_statistics() && plan.watch_steps == 0;
+}
+
+Result<> read_fingerprints(const JsonSection& section, plan::DumpPlan& plan) {
+  constexpr std::string_view kKey = "fingerprints";
+  const auto* given = section.find(kKey);
+  if (given == nullptr) return ok();
+  if (!given->is_boolean()) return section.wrong(kKey, "should be true or false");
+  plan.fingerprints = given->get<bool>();
+  if (plan.fingerprints && !are_for_fingerprints(plan))
+    return section.wrong(
+        kKey,
+        R"(is for saved_data "statistic" on the host with the statistics max, min, avg, l2norm, nan count and md5, and not for op_debug_mode or watch)");
+  return ok();
+}
+
 }  // namespace
 
 Result<std::uint64_t> parse_budget(std::string_view text) {
@@ -49,6 +69,7 @@ Result<> read_opdump_settings(const JsonDocument& document, plan::DumpPlan& plan
       return section.wrong(key, narrowed.error().message());
   }
   OPDUMP_CHECK_OK(read_watch(section, plan));
+  OPDUMP_CHECK_OK(read_fingerprints(section, plan));
   if (section.find("budget") == nullptr) return ok();
   OPDUMP_TRY(const std::string text, section.read_string("budget", R"("20G", "free" or "auto")"));
   auto bytes = parse_budget(text);

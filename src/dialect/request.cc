@@ -81,6 +81,7 @@ Result<std::string> make_config(const Request& request) {
   OPDUMP_CHECK_OK(check_filter(plan::FilterKind::module, "module", request.module));
   if (!request.ops.empty()) own["ops"] = request.ops;
   if (!request.module.empty()) own["module"] = request.module;
+  if (request.fingerprints && !tensors) own["fingerprints"] = true;
   own["budget"] = request.budget.empty() ? "auto" : request.budget;
   if (request.watch > 0)
     own = Json{{"watch", request.watch}};  // the disk has room for a few steps' statistics

@@ -97,6 +97,16 @@ TEST(Request, WatchingKeepsStatisticsOfTheLastSteps) {
                                      plan::Statistic::zero_count}));
 }
 
+TEST(Request, FingerprintsAreOneFileUnlessTensorsAreWanted) {
+  const plan::DumpPlan plan = plan_of({.output = "/d", .steps = "all", .fingerprints = true});
+  EXPECT_TRUE(plan.fingerprints);
+  EXPECT_EQ(plan.content, plan::Content::statistics);
+  EXPECT_EQ(plan.statistics, plan::fingerprint_statistics());
+  EXPECT_THAT(plan::describe(plan), HasSubstr("/d/rank_R/fingerprints.bin"));
+  EXPECT_FALSE(plan_of({.output = "/d", .tensors = true, .fingerprints = true}).fingerprints);
+  EXPECT_FALSE(plan_of({.output = "/d", .statistics = true}).fingerprints);
+}
+
 TEST(OpdumpSettings, MistakesHaveAPosition) {
   const auto complain = [](const std::string& settings) {
     const auto plan = make_plan("f.json",
@@ -116,6 +126,9 @@ TEST(OpdumpSettings, MistakesHaveAPosition) {
   EXPECT_THAT(complain(R"({"watch": 1})"), HasSubstr("should be the number of steps to keep"));
   EXPECT_THAT(complain(R"({"watch": "10"})"), HasSubstr("should be the number of steps to keep"));
   EXPECT_THAT(complain(R"({"watch": 10})"), HasSubstr("is for saved_data \"statistic\""));
+  EXPECT_EQ(complain(R"({"fingerprints": false})"), "");
+  EXPECT_THAT(complain(R"({"fingerprints": 1})"), HasSubstr("should be true or false"));
+  EXPECT_THAT(complain(R"({"fingerprints": true})"), HasSubstr("is for saved_data \"statistic\""));
   EXPECT_THAT(complain(R"({"bugdet": "1G"})"), HasSubstr("budget"));
   EXPECT_THAT(complain(R"({"enable": true})"), HasSubstr("e2e_dump_settings"));
 }

@@ -175,6 +175,10 @@ void add_files(Lines& lines, const DumpPlan& plan) {
     if (plan.parameters) lines.add(what, directory + npy_file(plan, "Parameter.NAME", "output.0"));
   }
   if (!writes_statistics(plan)) return;
+  if (plan.fingerprints) {
+    lines.add(what, (plan.root == "/" ? "" : plan.root.string()) + "/rank_R/fingerprints.bin");
+    return;
+  }
   const bool one_each = plan.scheme == SchemeKind::acl_tree;
   lines.add(what, directory + (one_each ? tensor_file(plan) + ".csv" : "statistic.csv"));
 }
@@ -274,6 +278,7 @@ std::string describe_json(const DumpPlan& plan) {
   json["dialect"] = plan.dialect;
   json["config_path"] = plan.config_path.string();
   json["content"] = name_of(kContentNames, plan.content);
+  if (plan.fingerprints) json["fingerprints"] = true;
   json["sides"] = name_of(kSideWords, plan.sides);
   json["steps"] = plan.steps.format();
   json["initial_step"] = plan.initial_step;

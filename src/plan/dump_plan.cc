@@ -23,4 +23,10 @@ const std::vector<StatisticInfo>& statistic_table() {
   return table;
 }
 
+const std::vector<Statistic>& fingerprint_statistics() {
+  static const std::vector<Statistic> statistics{Statistic::max,    Statistic::min,       Statistic::avg,
+                                                 Statistic::l2norm, Statistic::nan_count, Statistic::md5};
+  return statistics;
+}
+
 }  // namespace opdump::plan

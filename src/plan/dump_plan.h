@@ -51,6 +51,9 @@ struct StatisticInfo {
 // The row of each Statistic, in the order of the enum; behind them, other names.
 const std::vector<StatisticInfo>& statistic_table();
 
+// The statistics of a fingerprint, in the order in which readers show them.
+const std::vector<Statistic>& fingerprint_statistics();
+
 // The directory scheme to write (dump/write/scheme_writer.h).
 enum class SchemeKind : std::uint8_t {
   rank_tree,   // MindSpore (A): rank_R/net/graph/step
@@ -102,6 +105,9 @@ struct DumpPlan {
   // Only the last steps are kept, so many of them, until an operator makes a NaN or an infinity that nobody
   // asked for (capture/flight_recorder.h). 0: all steps are kept.
   std::uint64_t watch_steps = 0;
+  // Statistics are fingerprint_statistics(), and go into one file for each rank
+  // (format/tables/fingerprints.h) instead of tables.
+  bool fingerprints = false;
   SchemeKind scheme = SchemeKind::rank_tree;
   FileFormat file_format = FileFormat::npy;
   std::filesystem::path root;  // absolute

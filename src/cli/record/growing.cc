@@ -5,6 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "dump/read/dump_set_reader.h"
+
 namespace opdump::cli {
 namespace {
 
@@ -50,7 +52,7 @@ bool Growth::poll(const std::function<bool(const dump::DumpSet& recording)>& loo
   bool found = false;
   std::error_code ignored;
   if (fs::is_directory(folder_, ignored))
-    if (const auto recording = dump::DumpSet::open(folder_)) found = look(*recording);
+    if (const auto recording = dump::DumpSetReader::read(folder_, {}, &read_)) found = look(*recording);
   const Clock::time_point end = Clock::now();
   next_ = end + std::max<Clock::duration>(kLeastPause, kPause * (end - begin));
   return found;

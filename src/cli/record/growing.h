@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "dump/read/dump_set.h"
+#include "dump/read/files/fingerprint_rows.h"
 
 namespace opdump::cli {
 
@@ -26,6 +27,7 @@ class Growth {
  private:
   using Clock = std::chrono::steady_clock;
   std::filesystem::path folder_;
+  dump::FingerprintFiles read_;  // so that no look reads again what an earlier one has read
   Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
 };
 

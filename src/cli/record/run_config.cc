@@ -99,6 +99,7 @@ Result<RunConfig> make_config(const RecordingArguments& arguments, const dialect
 // What a recording with a budget is going to do.
 void announce(const plan::DumpPlan& plan, std::uint64_t budget) {
   const char* const content = plan.content == plan::Content::tensor       ? "tensors"
+                              : plan.fingerprints                         ? "fingerprints"
                               : plan.content == plan::Content::statistics ? "statistics"
                                                                           : "tensors and statistics";
   terminal::print_error(std::string("recording ") + content + " of " + plan.steps.describe() + " to " +

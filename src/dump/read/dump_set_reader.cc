@@ -25,10 +25,11 @@ bool is_by_device(const Location& location) {
 
 }  // namespace
 
-Result<DumpSet> DumpSetReader::read(const fs::path& path, const LogSink& log) {
+Result<DumpSet> DumpSetReader::read(const fs::path& path, const LogSink& log, FingerprintFiles* followed) {
   OPDUMP_TRY(DirectoryWalk walk, DirectoryWalk::begin(path));
   DumpSetReader reader(std::move(walk));
   reader.set_.path_ = path;
+  reader.followed_ = followed;
   OPDUMP_CHECK_OK(reader.read_steps());
   reader.find_ranks();
   reader.place_devices();
@@ -72,20 +73,24 @@ Error DumpSetReader::nothing_found() const {
 void DumpSetReader::read_directory(StepDirectory step) {
   Location location = step.location;
   if (location.is_process) location.rank = number_process(location.rank);
+  const bool has_fingerprints = step.files.names.have_fingerprints();
+  if (has_fingerprints) location.graph_id = location.step = 0;  // its rows say theirs
+  step.files.followed = followed_;
   std::optional<std::string> network;  // looked up once there is data
   const auto find_network = [&] {
     if (network) return;
-    network = networks_.add(step);
+    network = has_fingerprints ? std::string() : networks_.add(step);
     if (!is_by_device(location) || beside_) return;
     beside_ = "/";
     for (std::size_t i = 0; i < location.root_length; ++i) *beside_ /= step.trail[i];
   };
-  std::optional<std::pair<std::uint32_t, std::int64_t>> last;  // rank and step
-  std::uint32_t section = 0;                                   // of last
+  std::optional<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> last;  // rank, graph and step
+  std::uint32_t section = 0;                                                  // of last
   const auto take = [&](const OperatorRun& run, std::span<const std::uint32_t> slots) {
     find_network();
-    if (last != std::pair(run.rank, run.step)) section = add_section(location, run, *network);
-    last = {run.rank, run.step};
+    const std::tuple place(run.rank, run.graph_id, run.step);
+    if (last != place) section = add_section(location, run, *network);
+    last = place;
     set_.runs_.add(section, run, slots);
     if (run.op != nullptr) {
       const std::uint32_t op = number_operator(location.rank + run.rank, *run.op);
@@ -124,13 +129,13 @@ void DumpSetReader::check_files() {
   unchecked_.clear();
 }
 
-// Adds the section of the rank and step of `run`, counted from those of `location`.
+// Adds the section of the rank, graph and step of `run`, counted from those of `location`.
 std::uint32_t DumpSetReader::add_section(const Location& location, const OperatorRun& run,
                                          const std::string& network) {
   if (is_by_device(location)) devices_.insert(location.rank);
   const std::uint32_t rank = location.rank + run.rank;
   origins_.push_back({rank, is_by_device(location), location.constants});
-  return set_.runs_.add_section({rank, location.graph_id, location.step + run.step}, network);
+  return set_.runs_.add_section({rank, location.graph_id + run.graph_id, location.step + run.step}, network);
 }
 
 void DumpSetReader::add_overflow(const Location& location, Overflow overflow) {

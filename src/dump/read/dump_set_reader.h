@@ -31,8 +31,9 @@ namespace opdump::dump {
 
 class DumpSetReader {
  public:
-  // Errors: as DumpSet::open.
-  static Result<DumpSet> read(const std::filesystem::path& path, const LogSink& log);
+  // `followed` keeps what was read of files that only grow, for the next time. Errors: as DumpSet::open.
+  static Result<DumpSet> read(const std::filesystem::path& path, const LogSink& log,
+                              FingerprintFiles* followed = nullptr);
 
  private:
   // Where executions were found.
@@ -62,6 +63,7 @@ class DumpSetReader {
   void log_older(const LogSink& log) const;
 
   DirectoryWalk walk_;
+  FingerprintFiles* followed_ = nullptr;
   DumpSet set_;
   std::vector<std::uint32_t> unchecked_;  // slots whose files are to be looked at
   std::vector<SectionOrigin> origins_;    // of each section

@@ -220,6 +220,14 @@ void collect_msprobe(const fs::path& path, Collected& to, Problems& problems) {
   });
 }
 
+void collect_fingerprints(const fs::path& path, const StepFiles& files, Collected& to, Problems& problems) {
+  FingerprintFile own(path);
+  FingerprintFile& file =
+      files.followed != nullptr ? files.followed->try_emplace(path, path).first->second : own;
+  file.read(problems);
+  file.add_to(to.store, to.take);
+}
+
 // N of "log_rank3.json", "rank_3.json".
 std::optional<std::uint32_t> find_file_rank(std::string_view stem) {
   constexpr std::string_view kRank = "rank", kDigits = "0123456789";
@@ -306,6 +314,8 @@ void collect_file(FileKind kind, std::string_view name, const fs::path& path, co
       return collect_torch(name, path, files, to, problems);
     case FileKind::msprobe:
       return collect_msprobe(path, to, problems);
+    case FileKind::fingerprints:
+      return collect_fingerprints(path, files, to, problems);
     case FileKind::debug_mode:
       return collect_debug_mode(name, path, files, to, problems);
     case FileKind::polygraphy:

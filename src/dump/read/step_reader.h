@@ -14,6 +14,7 @@
 #include "dump/read/dump_set.h"
 #include "dump/read/files/container_files.h"
 #include "dump/read/files/file_names.h"
+#include "dump/read/files/fingerprint_rows.h"
 #include "dump/read/slots_by_operator.h"
 
 namespace opdump::dump {
@@ -27,12 +28,13 @@ struct StepFiles {
   std::optional<std::string> prefix;
   // The user has asked for this file: it is looked into, whatever it is called.
   bool is_alone = false;
-  std::filesystem::path mapping{};  // the directory's mapping.csv, if it is not among `names`
+  FingerprintFiles* followed = nullptr;  // what is known of files that may have grown
+  std::filesystem::path mapping{};       // the directory's mapping.csv, if it is not among `names`
 };
 
 // .npy files are recognised by their names only: whether they hold what their header says is not looked at
 // (see check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp
-// agree. Slots go to `store`. `take` receives executions without graph; their ranks and steps count from
+// agree. Slots go to `store`. `take` receives executions whose ranks, graphs and steps count from
 // those of the directory. `take_overflow` receives records of overflows, also without rank, graph and step;
 // `take_status` how each file that is a recording of its own ended. Appends to `problems`.
 using TakeOverflow = std::function<void(Overflow overflow)>;

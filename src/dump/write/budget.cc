@@ -25,8 +25,9 @@ std::uint64_t in_blocks(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) 
 
 class LimitedWriter : public SchemeWriter {
  public:
-  LimitedWriter(std::unique_ptr<SchemeWriter> scheme, std::shared_ptr<Budget> budget)
-      : scheme_(std::move(scheme)), budget_(std::move(budget)) {}
+  LimitedWriter(std::unique_ptr<SchemeWriter> scheme, std::shared_ptr<Budget> budget,
+                std::optional<std::uint64_t> row_bytes)
+      : scheme_(std::move(scheme)), budget_(std::move(budget)), row_bytes_(row_bytes) {}
 
   Result<fs::path> write_tensor(const SlotAddress& address, const model::TensorView& view) override {
     if (auto spent = budget_->spend(in_blocks(kHeaderBytes + stored_bytes(view))); !spent)
@@ -42,7 +43,8 @@ class LimitedWriter : public SchemeWriter {
   }
 
   Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) override {
-    OPDUMP_CHECK_OK(budget_->spend(kRowBytes + address.op->type.size() + address.op->name.size()));
+    OPDUMP_CHECK_OK(
+        budget_->spend(row_bytes_.value_or(kRowBytes + address.op->type.size() + address.op->name.size())));
     return scheme_->write_statistics(address, row);
   }
 
@@ -70,6 +72,7 @@ class LimitedWriter : public SchemeWriter {
  private:
   const std::unique_ptr<SchemeWriter> scheme_;
   const std::shared_ptr<Budget> budget_;
+  const std::optional<std::uint64_t> row_bytes_;
 };
 
 fs::path nearest_existing(const fs::path& directory) {
@@ -143,8 +146,9 @@ std::string Budget::describe_left() const {
 }
 
 std::unique_ptr<SchemeWriter> limit_writes(std::unique_ptr<SchemeWriter> scheme,
-                                           std::shared_ptr<Budget> budget) {
-  return std::make_unique<LimitedWriter>(std::move(scheme), std::move(budget));
+                                           std::shared_ptr<Budget> budget,
+                                           std::optional<std::uint64_t> row_bytes) {
+  return std::make_unique<LimitedWriter>(std::move(scheme), std::move(budget), row_bytes);
 }
 
 }  // namespace opdump::dump

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -54,8 +55,10 @@ class Budget {
 };
 
 // A writer that counts what `scheme` writes: the files of tensors and calls in blocks of 4 KiB, rows of
-// statistics by an estimate. What exceeds the budget is an error, like a full disk.
+// statistics by an estimate, `row_bytes` each, or as many as a line of a table has. What exceeds the budget
+// is an error, like a full disk.
 std::unique_ptr<SchemeWriter> limit_writes(std::unique_ptr<SchemeWriter> scheme,
-                                           std::shared_ptr<Budget> budget);
+                                           std::shared_ptr<Budget> budget,
+                                           std::optional<std::uint64_t> row_bytes = {});
 
 }  // namespace opdump::dump

@@ -179,15 +179,29 @@ void remove_file(const OpenDirectory& directory, const std::string& name) {
   ::unlinkat(directory.fd.get(), name.c_str(), 0);
 }
 
-Result<Fd> open_append(const std::filesystem::path& path, std::string_view header) {
+namespace {
+
+Result<Fd> open_to_append(const std::filesystem::path& path) {
   const int flags = kAppend | O_CREAT | O_CLOEXEC;
   Fd fd(::open(path.c_str(), flags, 0600));
   if (!fd && errno == EACCES && ::chmod(path.c_str(), 0600) == 0)  // 0400: an earlier run closed it
     fd = Fd(::open(path.c_str(), flags, 0600));
   if (!fd) return removed_or_io_error(path, "open");
   ::fchmod(fd.get(), 0600);
+  return fd;
+}
+
+}  // namespace
+
+Result<Fd> open_append(const std::filesystem::path& path, std::string_view header) {
+  OPDUMP_TRY(Fd fd, open_to_append(path));
   OPDUMP_CHECK_OK(prepare_append(fd, header, path));
   return fd;
+}
+
+Result<KeptFile> keep_append_bytes(const std::filesystem::path& path) {
+  OPDUMP_TRY(Fd fd, open_to_append(path));
+  return KeptFile(std::move(fd), path, kAppend);
 }
 
 Result<KeptFile> keep_append(const std::filesystem::path& path, std::string_view header) {

@@ -65,6 +65,9 @@ Result<Fd> open_append(const std::filesystem::path& path, std::string_view heade
 // The same of a file that is held open.
 Result<KeptFile> keep_append(const std::filesystem::path& path, std::string_view header);
 
+// The same of a file of bytes, to which nothing is added at first. Errors: io.
+Result<KeptFile> keep_append_bytes(const std::filesystem::path& path);
+
 // Opens it anew if `fd` is not the descriptor of the file any more: the program has closed it, and may have a
 // file of its own there, which stays open. Errors: io.
 Result<> hold_append(Fd& fd, const std::filesystem::path& path);

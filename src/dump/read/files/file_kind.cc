@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "dump/tensor_names.h"
 #include "format/tables/debug_mode.h"
+#include "format/tables/fingerprints.h"
 #include "format/tensors/h5.h"
 #include "format/tensors/npz.h"
 #include "format/tensors/polygraphy.h"
@@ -66,6 +67,7 @@ FileKind find_kind(std::string_view name) {
   if (name.ends_with(".pt") || name.ends_with(".pth")) return FileKind::torch;
   if (name == kMsprobeDump || name == kMsprobeDebug) return FileKind::msprobe;
   if (find_iteration(name)) return FileKind::polygraphy;
+  if (name == format::kFingerprintsName) return FileKind::fingerprints;
   if (parse_test_data_name(name)) return FileKind::onnx;
   if (name.ends_with(kCsv))
     return parse_call_name(without_csv(name)) ? FileKind::op_statistics : FileKind::none;
@@ -83,6 +85,7 @@ FileKind sniff_kind(const std::filesystem::path& path, std::string_view name) {
   const auto start = read_start(path, buffer);
   const std::string_view text = text_of(start);
   if (text.starts_with(kNpyMagic)) return FileKind::npy;
+  if (text.starts_with(format::kFingerprintsMagic)) return FileKind::fingerprints;
   if (format::is_torch_file(start)) return FileKind::torch;
   if (format::is_npz(start)) return FileKind::npz;
   if (format::is_h5(start)) return FileKind::h5;

@@ -27,6 +27,7 @@ enum class FileKind : std::uint8_t {
   msprobe,        // the index of a step of msprobe
   polygraphy,     // results of runners
   debug_mode,     // the log of PyTorch's DebugMode
+  fingerprints,   // statistics and hashes of all steps of a rank
   op_statistics,  // the table of one execution
   legacy,         // raw elements, described by the name
   call,           // all tensors of an execution, or the record of an overflow

@@ -13,6 +13,7 @@ void FileNames::add(std::string_view name, bool is_dump_file) {
   has_statistics_ = has_statistics_ || name == format::kStatisticCsvName;
   const FileKind kind = find_kind(name);
   has_msprobe_ = has_msprobe_ || kind == FileKind::msprobe;
+  has_fingerprints_ = has_fingerprints_ || kind == FileKind::fingerprints;
   has_dump_file_ =
       has_dump_file_ || is_dump_file || has_mapping_ || has_statistics_ || kind != FileKind::none;
   names_.push_back(texts_.add(name));

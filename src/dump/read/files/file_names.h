@@ -21,7 +21,8 @@ class FileNames {
   bool have_mapping() const { return has_mapping_; }        // mapping.csv
   bool have_statistics() const { return has_statistics_; }  // statistic.csv
 
-  bool have_msprobe() const { return has_msprobe_; }  // dump.json, debug.json
+  bool have_fingerprints() const { return has_fingerprints_; }  // fingerprints.bin
+  bool have_msprobe() const { return has_msprobe_; }            // dump.json, debug.json
 
   // What a file was called, if there is one of that name.
   void add_original(std::string_view name, std::string_view original) { originals_.add(name, original); }
@@ -36,6 +37,7 @@ class FileNames {
   std::vector<ArenaText> names_;
   OriginalNames originals_;
   bool has_dump_file_ = false, has_mapping_ = false, has_statistics_ = false, has_msprobe_ = false;
+  bool has_fingerprints_ = false;
 };
 
 }  // namespace opdump::dump

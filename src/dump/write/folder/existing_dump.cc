@@ -23,6 +23,7 @@
 #include "dump/status_file.h"
 #include "dump/write/arguments_file.h"
 #include "dump/write/step_directories.h"
+#include "format/tables/fingerprints.h"
 #include "format/tables/mapping_csv.h"
 #include "format/tables/statistic_csv.h"
 
@@ -91,7 +92,7 @@ std::string_view without_temporary_end(std::string_view name) {
 
 bool is_file_of_rank(std::string_view name, const Entries&) {
   name = without_temporary_end(name);
-  return is_status_file_name(name) || name == kOperatorLogName;
+  return is_status_file_name(name) || name == kOperatorLogName || name == format::kFingerprintsName;
 }
 
 bool no_file(std::string_view, const Entries&) { return false; }
