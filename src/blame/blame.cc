@@ -298,13 +298,20 @@ class Trial {
     std::erase_if(answer_.findings, is_certain);
   }
 
-  // Tensors of other sizes are nobody's fault if the comparison shows that what follows from them agrees.
+  // Tensors of other sizes are nobody's fault if the comparison shows that what follows from them agrees. Else
+  // an argument that only makes them larger may be meant, where another culprit is certain.
   void excuse_sizes(const compare::Comparison& comparison) {
     const bool is_excused =
         !comparison.first_bad && std::ranges::any_of(comparison.notes, [](const compare::Note& note) {
           return note.rule == compare::kResizedTensors.name;
         });
     if (is_excused) std::erase_if(answer_.findings, [](const Finding& f) { return has_other_size(f.op); });
+    const bool is_certain = std::ranges::any_of(answer_.findings, [](const Finding& f) {
+      return f.confidence == Confidence::certain && !has_other_size(f.op);
+    });
+    for (Finding& finding : answer_.findings)
+      if (is_certain && finding.cause == Cause::argument && has_other_size(finding.op))
+        finding.confidence = Confidence::suspect;
   }
 
   static bool has_other_size(const OperatorComparison& op) {
