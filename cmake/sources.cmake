@@ -424,6 +424,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/accuse/missing_gradient.cc
   compare/rules/accuse/one_sided.cc
   compare/rules/accuse/origin.cc
+  compare/rules/accuse/other_repetition.cc
   compare/rules/accuse/regions.cc
   compare/rules/accuse/relation.cc
   compare/rules/accuse/views.cc

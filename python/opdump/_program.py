@@ -26,7 +26,8 @@ def tell_hdf5() -> None:
 
 
 def main() -> None:
-    if importlib.util.find_spec("torch"):  # operators run again here, also if this environment is not activated
-        os.environ.setdefault("OPDUMP_PYTHON", sys.executable)
+    if importlib.util.find_spec("torch") and "OPDUMP_PYTHON" not in os.environ:
+        # Operators run again here, also if this environment is not activated. It is not what the user has chosen.
+        os.environ["OPDUMP_PYTHON"] = os.environ["OPDUMP_OWN_PYTHON"] = sys.executable
     tell_hdf5()
     os.execv(find(), ["opdump", *sys.argv[1:]])

@@ -184,6 +184,13 @@ class Trial {
                       reason);
   }
 
+  // Adds which function ended the worker, and in which operator it did so first.
+  void name_in(std::string& reason, const dump::OperatorRun& run) {
+    reason = one_line(run.form->function) + ": " + reason;
+    const auto [first, is_first] = first_ended_.try_emplace(reason, operator_name(run));
+    reason += ", first at " + one_line(first->second);
+  }
+
   // Returns nothing if it cannot be run again, and notes why. Where the runs execute different functions,
   // each is run by itself, and only its errors are known.
   Result<std::optional<Replayed>> replay(std::uint32_t i, const Question& question) {
@@ -211,6 +218,7 @@ class Trial {
     }
     OPDUMP_TRY(Replayed replayed, run_again(options_.replay, std::move(*request)));
     if (!replayed.is_done && !replayed.is_random) {
+      if (replayed.has_ended) name_in(replayed.reason, golden != nullptr ? *golden : *actual);
       cannot_replay(i, replayed.reason);
       return std::optional<Replayed>();
     }
@@ -267,7 +275,11 @@ class Trial {
     if (replayed_singles_ >= options_.limit / 4) return ok();  // a layer that one run computes in many steps
     const auto request = make_request(op.golden.get(), op.actual.get());
     if (!request || answer_.replayed >= options_.limit) return ok();  // which says nothing about it
-    OPDUMP_TRY(const Replayed replayed, run_again(options_.replay, *request));
+    OPDUMP_TRY(Replayed replayed, run_again(options_.replay, *request));
+    if (replayed.has_ended) {  // an error of its own is not known
+      name_in(replayed.reason, op.run());
+      ++reasons_[replayed.reason];
+    }
     if (!replayed.is_done) return ok();
     ++answer_.replayed;
     ++replayed_singles_;
@@ -423,9 +435,10 @@ class Trial {
   FindingLog findings_;  // of answer_
   InputSearch inputs_;
   std::uint64_t replayed_singles_ = 0;
-  std::set<std::uint32_t> explained_;             // that rounding explains, run again
-  std::map<std::string, std::uint64_t> reasons_;  // not to replay
-  std::map<std::string, std::string> harmless_;   // arguments that differ, and the first operator's name
+  std::set<std::uint32_t> explained_;               // that rounding explains, run again
+  std::map<std::string, std::uint64_t> reasons_;    // not to replay
+  std::map<std::string, std::string> first_ended_;  // by reason: the first operator's name
+  std::map<std::string, std::string> harmless_;     // arguments that differ, and the first operator's name
   std::set<std::tuple<std::string, std::string, std::string>> causes_;  // by module, type and difference
   SumPrecision precision_;
   std::optional<compare::MatrixUnits> golden_units_, actual_units_;  // see Comparison

@@ -164,10 +164,11 @@ Result<Replayed> parse_replayed(std::string_view text) {
 Result<Replayed> run_again(const Replay& replay, std::string request) {
   const auto reply = replay(std::move(request));
   if (reply) return parse_replayed(*reply);
-  const bool has_ended = reply.error().code() == Code::internal;
-  if (!has_ended && reply.error().code() != Code::unsupported) return reply.error();
   Replayed replayed;
-  replayed.reason = reply.error().message() + (has_ended ? ": out of memory?" : "");
+  replayed.has_ended = reply.error().code() == Code::internal;
+  if (!replayed.has_ended && reply.error().code() != Code::unsupported) return reply.error();
+  replayed.reason = reply.error().message();
+  if (replayed.has_ended && replayed.reason.ends_with("(SIGKILL)")) replayed.reason += ": out of memory?";
   return replayed;
 }
 

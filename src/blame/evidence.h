@@ -47,7 +47,8 @@ struct EndError {
 
 struct Replayed {
   bool is_done = false, is_random = false;
-  std::string reason;  // why not
+  bool has_ended = false;  // the worker, because of it
+  std::string reason;      // why not
   // They are empty if both sides made again what was recorded, to the last bit.
   std::vector<OutputError> golden, actual;
   bool is_sum = false;  // then: of products

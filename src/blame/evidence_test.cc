@@ -145,11 +145,15 @@ TEST(Evidence, RepliesOfAnotherFormAreErrors) {
 }
 
 TEST(RunAgain, AnOperatorThatEndsTheWorkerCannotBeRunAgain) {
-  const auto ended =
-      run_again([](std::string) { return Error(Code::internal, "python3 ended before it answered"); }, "{}");
+  const auto ended_by = [](const std::string& how) {
+    return run_again([&](std::string) { return Error(Code::internal, how); }, "{}");
+  };
+  const auto ended = ended_by("python3 ended before it answered: killed by signal 11 (SIGSEGV)");
   ASSERT_TRUE(ended);
   EXPECT_FALSE(ended->is_done || ended->is_random);
-  EXPECT_EQ(ended->reason, "python3 ended before it answered: out of memory?");
+  EXPECT_TRUE(ended->has_ended);
+  EXPECT_EQ(ended->reason, "python3 ended before it answered: killed by signal 11 (SIGSEGV)");
+  EXPECT_EQ(ended_by("killed by signal 9 (SIGKILL)")->reason, "killed by signal 9 (SIGKILL): out of memory?");
 
   const auto impossible = run_again([](std::string) { return Error(Code::unsupported, "no torch"); }, "{}");
   ASSERT_TRUE(impossible);

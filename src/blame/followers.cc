@@ -37,6 +37,7 @@ bool follows_from_a_size(const Finding& finding) {
 
 Charge charge_of(const compare::Accusation& accusation) {
   if (accusation.rule == compare::kOtherDropoutRule.name) return {.cause = Cause::argument};
+  if (accusation.rule == compare::kOtherRepetition.name) return {.cause = Cause::random, .slot = "output.0"};
   if (accusation.rule != compare::kWrongRegion.name) return {};
   const bool is_random = compare::has_own_random_numbers(accusation.op.run().form.get());
   return {.cause = is_random ? Cause::random : Cause::sequence,

@@ -530,6 +530,48 @@ def test_another_torch_than_the_recorded_one_is_said(pair, bare):
     assert f"which recorded the run; it has torch {torch.__version__} now, and had 1.5.0 then" in done.stderr
 
 
+@pytest.fixture
+def older(pair, bare):
+    """The environment where the torch of the first python3 says that it is 1.5.0."""
+    hidden = pair.directory / "hidden"
+    (hidden / "torch.py").write_text(f"import sys\nsys.path.remove({str(hidden)!r})\ndel sys.modules['torch']\n"
+                                     "import torch\ntorch.__version__ = '1.5.0'\n")
+    return bare
+
+
+def test_the_torch_that_recorded_the_run_is_preferred(pair, older):
+    record_with(pair, sys.executable, older)
+    status = json.loads(next(pair.directory.rglob("opdump_status.json")).read_text())
+    other = f"opdump: warning: python3 has torch 1.5.0, and the run was recorded with {status['runtime']}"
+    done, answer = blame_in(pair, older)
+    assert done.returncode == 1 and answer["not_replayed"] == [], done.stderr
+    assert answer["findings"][0]["operator"] == "Default/tanh-op0" and answer["findings"][0]["confidence"] == "certain"
+    assert done.stderr.splitlines() == [f"{other}: operators run again in {sys.executable}, which recorded the run"]
+    pip = {**older, "OPDUMP_PYTHON": "python3", "OPDUMP_OWN_PYTHON": "python3"}  # an opdump of pip, in that environment
+    assert blame_in(pair, pip)[0].stderr == done.stderr
+    done, answer = blame_in(pair, older, "--python", "python3")
+    assert answer["findings"][0]["confidence"] == "certain" and done.stderr.splitlines() == [other]
+    edit_statuses(pair, lambda status: status.update(runtime="torch 1.5.1"))
+    assert blame_in(pair, older)[0].stderr == "", "python3 has it"
+
+
+def test_another_torch_than_all_at_hand_have_is_said(pair, older):
+    """python3 runs the operators if no other Python has the torch of then."""
+    record_with(pair, sys.executable, older)
+    edit_statuses(pair, lambda status: status.update(runtime="torch 1.4.0"))
+    done, answer = blame_in(pair, older)
+    assert answer["findings"][0]["confidence"] == "certain" and answer["not_replayed"] == []
+    assert done.stderr.splitlines() == [
+        "opdump: warning: python3 has torch 1.5.0, and the run was recorded with torch 1.4.0, and "
+        f"{sys.executable}, which recorded the run, has torch {torch.__version__} now, and had 1.4.0 then; --python names another one"]
+    edit_statuses(pair, lambda status: status["environment"].update(python="/gone/python"))
+    done, answer = blame_in(pair, older)
+    assert answer["findings"][0]["confidence"] == "certain" and answer["not_replayed"] == []
+    assert done.stderr.splitlines() == [
+        "opdump: warning: python3 has torch 1.5.0, and the run was recorded with torch 1.4.0, and "
+        "/gone/python, which recorded the run, is gone; --python names another one"]
+
+
 @pytest.mark.parametrize("python, why", [
     ("gone", r"and \S+/gone, which recorded the run, is gone"),
     ("venv/python3", r"and the dump names \S+/venv/python3, which recorded the run: it has not recorded for you on this machine, and is not started")])

@@ -130,6 +130,26 @@ def test_what_arguments_change(worker):
     assert answer["argument"] is None  # the same axes of another shape
 
 
+def test_an_operator_is_not_asked_for_what_its_inputs_lack(worker):
+    """A batch norm that does not train makes no statistics, and the kernel of its gradient reads beyond them if it is to train."""
+    gradient, x, weight, mean, variance = torch.rand(8, 4), torch.rand(8, 4), torch.rand(4), torch.zeros(4), torch.ones(4)
+    names = ["grad_out", "input", "weight", "running_mean", "running_var", "save_mean", "save_invstd"]
+    sides = {}
+    for name, trains in (("golden", True), ("actual", False)):
+        _, *saved = torch.ops.aten.native_batch_norm(x, weight, None, mean.clone(), variance.clone(), trains, 0.1, 1e-5)
+        inputs = [gradient, x, weight, mean, variance, *saved]
+        outputs = torch.ops.aten.native_batch_norm_backward(*inputs, trains, 1e-5, [True] * 3)
+        arguments = {key: {"tensor": i} for i, key in enumerate(names)}
+        sides[name] = worker.side({**arguments, "train": trains, "eps": 1e-5, "output_mask": [True] * 3}, inputs, outputs)
+    assert sides["actual"]["inputs"]["5"]["shape"] == [0]
+    request = {"function": "aten::native_batch_norm_backward", "sides": sides}
+    answer = worker.ask({**request, "argues": True})
+    assert answer["ok"] and answer["argument"] is None, answer
+    assert is_rounding(answer["sides"]["actual"]["0"]), answer
+    for without in ({"argument": True}, {"inputs": [5]}):
+        assert worker.ask({**request, "without": without})["reason"] == "one run has elements where the other has none"
+
+
 def test_shares_of_inputs(worker):
     a, b = torch.randn(6, 6), torch.randn(6, 6)
     sides = {"golden": worker.side(MATRICES, [a, b], [a @ b]),

@@ -78,14 +78,14 @@ def test_many_operators_run_again_in_several_processes(tmp_path):
     assert first == second and first["findings"][0]["type"] == "mul", "two calls give one answer"
 
 
-# Takes the place of the Python that runs operators again, and ends where that is asked for one of this name.
+# Takes the place of the Python that runs operators again, and ends where it is asked for this.
 ENDED_BY = """#!{python} -B
-import subprocess, sys
+import os, subprocess, sys
 with subprocess.Popen([{python!r}, *sys.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
     for request in sys.stdin.buffer:
-        if b'"aten::{operator}' in request:
+        if {condition}:
             worker.kill()
-            sys.exit(1)
+            os.kill(os.getpid(), {signal})
         worker.stdin.write(request)
         worker.stdin.flush()
         sys.stdout.buffer.write(worker.stdout.readline())
@@ -109,19 +109,46 @@ def test_an_operator_that_ends_the_process_is_left_out(tmp_path):
     actual = record(tmp_path, "actual", "float32", "-1", program=COS_AND_TANH)
     faulty = record(tmp_path, "faulty", "float32", "10", program=COS_AND_TANH)
 
-    def blame_without(operator, number, dump):
-        python = tmp_path / "python"
-        python.write_text(ENDED_BY.format(python=sys.executable, operator=operator))
-        python.chmod(0o755)
-        done = subprocess.run([OPDUMP, "blame", golden, dump, "--json", "--python", python], capture_output=True, text=True,
-                              timeout=300)
-        answer = json.loads(done.stdout)
-        assert answer["not_replayed"] == [f"{number} operators: {python} ended before it answered: out of memory?"]
-        return done.returncode, answer
+    def blame_without(operator, number, dump, by=signal.SIGSEGV, how="killed by signal 11 (SIGSEGV)"):
+        status, answer, python = blame_ended(tmp_path, golden, dump, f"b'\"aten::{operator}' in request", by)
+        assert answer["not_replayed"] == [
+            f"{number} operators: aten::{operator}: {python} ended before it answered: {how}, first at Default/{operator}-op0"]
+        return status, answer
 
     status, answer = blame_without("tanh", 2, actual)
     assert (status, answer["outcome"], answer["replayed"] > 20) == (0, "rounding", True)
-    status, answer = blame_without("tanh", 2, faulty)
+    status, answer = blame_without("tanh", 2, faulty, signal.SIGKILL, "killed by signal 9 (SIGKILL): out of memory?")
     assert (status, answer["findings"][0]["type"]) == (1, "mul")
     status, answer = blame_without("cos", 20, actual)  # the first one, and more often than a process is started
     assert (status, answer["outcome"]) == (0, "rounding")
+
+
+TWO_FACTORS = """
+import sys
+import torch
+
+torch.manual_seed(3)
+x = torch.rand(1000)
+for factor in sys.argv[1:]:
+    x = torch.tanh(torch.cos(x) * float(factor))
+print(torch.sin(x).sum())
+"""
+
+
+def test_several_culprits_are_ranked_without_an_operator_that_ends_the_process(tmp_path):
+    golden = record(tmp_path, "golden", "1.5", "0.5", program=TWO_FACTORS)
+    actual = record(tmp_path, "actual", "1.6", "0.7", program=TWO_FACTORS)
+    status, answer, _ = blame_ended(tmp_path, golden, actual, "b'without' in request and b'aten::tanh' in request", signal.SIGSEGV)
+    assert status == 1 and answer["not_replayed"] == []
+    assert [(f["type"], f["removes"] is not None) for f in answer["findings"]] == [("mul", True)] * 2, answer
+    assert [note for note in answer["notes"] if "ends the process" in note], answer
+
+
+def blame_ended(folder, golden, actual, condition, by):
+    """The status and the answer, where the process that runs operators again is ended by a signal, and the process."""
+    python = folder / "python"
+    python.write_text(ENDED_BY.format(python=sys.executable, condition=condition, signal=int(by)))
+    python.chmod(0o755)
+    done = subprocess.run([OPDUMP, "blame", golden, actual, "--json", "--python", python], capture_output=True, text=True, timeout=300)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout), python

@@ -7,8 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 extern char** environ;
 
@@ -27,6 +30,16 @@ Result<std::array<Fd, 2>> make_connection(const std::string& name) {
   for (std::size_t i = 0; i < 2; ++i) high[i] = Fd(::fcntl(low[i].get(), F_DUPFD_CLOEXEC, kFirst));
   if (!high[0] || !high[1]) return io_error(name, "connect");
   return high;
+}
+
+// Of those that a program gets without asking for it.
+std::string signal_text(int signal) {
+  constexpr std::pair<int, const char*> kNames[] = {
+      {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},  {SIGILL, "SIGILL"},
+      {SIGKILL, "SIGKILL"}, {SIGSEGV, "SIGSEGV"}, {SIGTERM, "SIGTERM"}};
+  std::string text = "signal " + std::to_string(signal);
+  const auto* const name = std::ranges::find(kNames, signal, &std::pair<int, const char*>::first);
+  return name == std::end(kNames) ? text : text + " (" + name->second + ")";
 }
 
 }  // namespace
@@ -80,6 +93,21 @@ ConnectedChild::~ConnectedChild() {
   connection_ = Fd();
   while (child_ > 0 && ::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+std::string ConnectedChild::how_it_ended() const {
+  if (child_ <= 0) return {};
+  constexpr auto kPatience = std::chrono::seconds(1);  // its end of the socket closes just before
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  siginfo_t info{};
+  // It stays to be waited for: kill() may still name it.
+  while (::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == 0) {
+    if (std::chrono::steady_clock::now() > until) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  if (info.si_code == CLD_EXITED) return "exit status " + std::to_string(info.si_status);
+  return "killed by " + signal_text(info.si_status);
 }
 
 void ConnectedChild::kill() const {

@@ -32,6 +32,9 @@ class ConnectedChild {
   bool send(std::string_view text) const;
   // The bytes that were received, at least one; 0 if no more can come.
   std::size_t receive(std::span<char> buffer) const;
+  // How the program ended, after receive() has returned 0: "killed by signal 11 (SIGSEGV)". Empty where that
+  // is not known: of another process than the first, and of one that has only closed its end.
+  std::string how_it_ended() const;
   // Ends the program at once, whatever it does; another process than the first reads no more. Another thread
   // may be in send() or receive().
   void kill() const;

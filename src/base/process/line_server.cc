@@ -23,7 +23,10 @@ Result<std::vector<LineServer>> LineServer::start(const std::vector<std::string>
 
 Result<std::string> LineServer::ask(std::string line) {
   line += '\n';
-  const auto ended = [&] { return Error(Code::internal, name_ + " ended before it answered"); };
+  const auto ended = [&] {
+    const std::string how = child_.how_it_ended();
+    return Error(Code::internal, name_ + " ended before it answered" + (how.empty() ? "" : ": " + how));
+  };
   if (!child_.send(line)) return ended();
   for (std::size_t looked = 0;;) {
     if (const std::size_t end = received_.find('\n', looked); end != std::string::npos) {

@@ -20,7 +20,8 @@ class LineServer {
   // ..., which end with it.
   static Result<std::vector<LineServer>> start(const std::vector<std::string>& command, std::size_t count);
 
-  // The answer to `line`, both without line feed. Errors: internal -- the program ended instead; limit -- the
+  // The answer to `line`, both without line feed. Errors: internal -- the program ended instead, and
+  // how; limit -- the
   // answer is longer than kMaxAnswer. It answers no other line then.
   Result<std::string> ask(std::string line);
 

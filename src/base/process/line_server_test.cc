@@ -19,8 +19,19 @@ TEST(LineServer, AnswersLineByLine) {
 TEST(LineServer, AnEndInsteadOfAnAnswerIsAnError) {
   auto server = LineServer::start({"true"});
   ASSERT_TRUE(server);
-  EXPECT_FALSE(server->ask("a"));
+  const auto answer = server->ask("a");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().message(), "true ended before it answered: exit status 0");
   EXPECT_FALSE(server->ask("b"));
+}
+
+TEST(LineServer, TheSignalThatEndsAProgramIsNamed) {
+  auto server = LineServer::start({"sh", "-c", "read line; kill -SEGV $$"});
+  ASSERT_TRUE(server);
+  const auto answer = server->ask("a");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code(), Code::internal);
+  EXPECT_EQ(answer.error().message(), "sh ended before it answered: killed by signal 11 (SIGSEGV)");
 }
 
 TEST(LineServer, AProgramThatNeverAnswersCanBeEnded) {

@@ -136,6 +136,9 @@ Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorCompariso
   if (!removal) return removal.error();
   for (std::size_t i = 0; i < culprits.size(); ++i) ranked[i]->removes = removal->shares[i];
   answer.removed = removal->together;
+  for (const std::string& name : removal->ended)
+    answer.notes.push_back("what is left without a culprit does not count what " + compare::one_line(name) +
+                           " makes of it: run again, it ends the process");
   if (!removal->is_whole)
     answer.notes.push_back(
         "culprits are ranked by the error some operators later, not at the end, which takes too long");

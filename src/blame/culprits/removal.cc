@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "blame/differences.h"
 #include "blame/evidence.h"
 #include "compare/key_slots.h"
+#include "compare/names.h"
 
 namespace opdump::blame {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 using compare::OperatorComparison;
 
 constexpr std::uint64_t kMostRemoved = 1 << 25;  // in tensors of operators that run again: some seconds
+constexpr std::size_t kMostEnded = 4;            // operators that end a worker: each costs seconds
 
 class Follower {
  public:
@@ -22,8 +25,24 @@ class Follower {
            const Replay& replay)
       : operators_(operators), is_end_(is_end), replay_(replay) {}
 
-  // The share of the final error that is gone without some culprits.
+  // The share of the final error that is gone without some culprits. An operator that ends the worker is left
+  // as it is; the next worker knows nothing, and begins anew.
   Result<double> follow(std::span<const FaultyOperator> culprits) {
+    for (;;) {
+      const std::size_t known = ended_.size();
+      auto share = follow_once(culprits);
+      if (share || ended_.size() == known || ended_.size() > kMostEnded) return share;
+    }
+  }
+
+  std::vector<std::string> ended() const {
+    std::vector<std::string> names;
+    for (const std::size_t i : ended_) names.push_back(compare::operator_name(operators_[i].run()));
+    return names;
+  }
+
+ private:
+  Result<double> follow_once(std::span<const FaultyOperator> culprits) {
     std::map<std::size_t, const Without*> without;
     for (const FaultyOperator& culprit : culprits)
       for (const std::size_t execution : culprit.executions) without.emplace(execution, &culprit.without);
@@ -33,13 +52,15 @@ class Follower {
     std::size_t ends = 0;
     for (std::size_t i = 0; i < operators_.size(); ++i) {
       const OperatorComparison& op = operators_[i];
-      if (op.golden == nullptr || op.actual == nullptr) continue;
+      if (op.golden == nullptr || op.actual == nullptr || ended_.contains(i)) continue;
       const auto found = without.find(i);
       const auto request = make_request(op.golden.get(), op.actual.get(),
                                         {.without = found == without.end() ? Without() : *found->second});
       if (!request) continue;  // its outputs stay as they are
-      OPDUMP_TRY(const std::string reply, replay_(*request));
-      OPDUMP_TRY(const Replayed replayed, parse_replayed(reply));
+      const auto reply = replay_(*request);
+      if (!reply && reply.error().code() == Code::internal) ended_.insert(i);
+      if (!reply) return reply.error();
+      OPDUMP_TRY(const Replayed replayed, parse_replayed(*reply));
       if (!is_end_[i]) continue;
       for (const EndError& end : replayed.ends) {
         if (!is_different(op, end.index) || !(end.before > 0) || !std::isfinite(end.after)) continue;
@@ -50,7 +71,6 @@ class Follower {
     return ends > 0 ? gone / static_cast<double>(ends) : 0;
   }
 
- private:
   // Says whether the output differs by more than rounding, which no culprit makes.
   static bool is_different(const OperatorComparison& op, std::uint32_t index) {
     return std::ranges::any_of(op.slots, [&](const compare::SlotComparison& slot) {
@@ -62,6 +82,7 @@ class Follower {
   std::span<const OperatorComparison> operators_;
   const std::vector<bool>& is_end_;
   const Replay& replay_;
+  std::set<std::size_t> ended_;  // places of operators that have ended a worker
 };
 
 }  // namespace
@@ -88,6 +109,7 @@ Result<Removal> measure_removal(std::span<const OperatorComparison> operators,
     removal.shares.push_back(share);
   }
   OPDUMP_TRY(removal.together, follower.follow(culprits));
+  removal.ended = follower.ended();
   return removal;
 }
 

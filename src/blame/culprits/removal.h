@@ -26,6 +26,7 @@ struct Removal {
   double together = 0;  // without any of them
   // False if `limit` was reached, or many elements; the final error is that of the last one that ran.
   bool is_whole = true;
+  std::vector<std::string> ended;  // names of operators that end the worker: their outputs stay as they are
 };
 
 // `operators`: differing ones, in order of execution. `is_end`: those whose results no other one reads; the

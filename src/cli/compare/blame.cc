@@ -76,8 +76,8 @@ Result<int> calibrate(const std::vector<std::string>& paths, const BlameArgument
 void add_blame_options(CLI::App& app, BlameArguments& arguments) {
   app.add_option(
       "--python", arguments.python,
-      "The Python with the torch that runs operators again; default: $OPDUMP_PYTHON, else python3, else the "
-      "one that recorded the run");
+      "The Python with the torch that runs operators again; default: $OPDUMP_PYTHON, else python3, or the "
+      "one that recorded the run if that has the torch of then and python3 has not");
   app.add_option("--replays", arguments.limit, "How many operators to run again at most; default: 20000")
       ->check(not_negative());
   app.add_option("--limits", arguments.limits, "Limits of rounding, as written by --calibrate");

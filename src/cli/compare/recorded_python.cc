@@ -31,6 +31,11 @@ fs::path cache_directory() {
   return home.empty() ? fs::path() : fs::path(home) / ".cache/opdump";
 }
 
+std::string torch_of(std::string_view runtime) {
+  constexpr std::string_view kTorch = "torch ";
+  return std::string(runtime.starts_with(kTorch) ? runtime.substr(kTorch.size()) : std::string_view());
+}
+
 bool belongs_to_user(const fs::path& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
@@ -40,7 +45,6 @@ bool belongs_to_user(const fs::path& path) {
 }  // namespace
 
 std::optional<RecordedPython> recorded_python(const dump::DumpSet& dump) {
-  constexpr std::string_view kTorch = "torch ";
   for (const auto& [rank, status] : dump.statuses()) {
     RecordedPython found;
     if (const auto python = status.environment.find("python"); python != status.environment.end()) {
@@ -51,10 +55,16 @@ std::optional<RecordedPython> recorded_python(const dump::DumpSet& dump) {
       if (!fs::path(found.path).filename().string().starts_with("python")) continue;
     }
     if (found.path.empty()) continue;
-    if (status.runtime.starts_with(kTorch)) found.torch = status.runtime.substr(kTorch.size());
+    found.torch = torch_of(status.runtime);
     return found;
   }
   return std::nullopt;
+}
+
+std::string recorded_torch(const dump::DumpSet& dump) {
+  for (const auto& [rank, status] : dump.statuses())
+    if (std::string torch = torch_of(status.runtime); !torch.empty()) return torch;
+  return {};
 }
 
 bool has_recorded_here(const std::string& python) {

@@ -16,6 +16,9 @@ struct RecordedPython {
 // Nothing if another program recorded it.
 std::optional<RecordedPython> recorded_python(const dump::DumpSet& dump);
 
+// The version of torch of the recorded program, which may be none of Python; empty if it had none.
+std::string recorded_torch(const dump::DumpSet& dump);
+
 // Whether this user has recorded with it on this machine. Only then it may be started, because a dump comes
 // from anywhere and names what it likes: the recorder keeps the list in the user's cache
 // (python/opdump/_building.py).

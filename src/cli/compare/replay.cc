@@ -111,9 +111,10 @@ class ReplayWorkers::Worker {
 ReplayWorkers::ReplayWorkers(std::string python, std::string limits)
     : python_(std::move(python)), limits_(std::move(limits)), is_chosen_(true) {
   if (!python_.empty()) return;
-  const char* const chosen = std::getenv("OPDUMP_PYTHON");
-  is_chosen_ = chosen != nullptr && *chosen != '\0';
-  python_ = is_chosen_ ? chosen : "python3";
+  const char *const chosen = std::getenv("OPDUMP_PYTHON"), *const own = std::getenv("OPDUMP_OWN_PYTHON");
+  const bool is_named = chosen != nullptr && *chosen != '\0';
+  is_chosen_ = is_named && (own == nullptr || std::string_view(own) != chosen);
+  python_ = is_named ? chosen : "python3";
 }
 
 ReplayWorkers::~ReplayWorkers() = default;
@@ -143,6 +144,7 @@ void ReplayWorkers::introduce(const dump::DumpSet& dump) {
   auto python = recorded_python(dump);
   if (python && std::ranges::find(recorded_, python->path, &RecordedPython::path) == recorded_.end())
     recorded_.push_back(std::move(*python));
+  if (std::string torch = recorded_torch(dump); !torch.empty()) recorded_torches_.push_back(std::move(torch));
 }
 
 void ReplayWorkers::expect(const blame::Upcoming& expected) {
@@ -184,12 +186,48 @@ Result<std::string> ReplayWorkers::start_and_greet() {
   return lacks;
 }
 
+void ReplayWorkers::change_python(const std::string& python) {
+  workers_.clear();
+  expected_.clear();
+  given_.clear();
+  torch_.clear();
+  python_ = python;
+}
+
+// Whether what a run's torch did can be done again: its operators, and their schemas. That of either run will
+// do where the two runs have other ones.
+bool ReplayWorkers::has_recorded_release() const {
+  return recorded_torches_.empty() || std::ranges::any_of(recorded_torches_, [&](const std::string& torch) {
+           return release_of(torch) == release_of(torch_);
+         });
+}
+
+// Says so if this Python has another torch than the runs had. If the user has not chosen it, one that
+// recorded a run and still has the torch of then takes its place.
+void ReplayWorkers::prefer_recorded_release() {
+  if (has_recorded_release()) return;
+  const std::string first = python_;
+  std::string why = first + " has torch " + torch_ + ", and the run was recorded with torch " +
+                    compare::one_line(recorded_torches_.front());
+  if (!is_chosen_) {
+    why = try_recorded(std::move(why), Wanted::recorded_release);
+    if (python_ != first && (torch_.empty() || !has_recorded_release())) {
+      change_python(first);
+      static_cast<void>(start_and_greet());  // as before
+    }
+  }
+  terminal::print_remark(LogLevel::warning, why);
+}
+
 // Finds one that runs operators: the one that was chosen, else python3, else one that recorded a run.
 Result<> ReplayWorkers::settle_python() {
   if (is_settled_) return ok();
   is_settled_ = true;
   OPDUMP_TRY(const std::string lacks, start_and_greet());
-  if (lacks.empty()) return ok();
+  if (lacks.empty()) {
+    prefer_recorded_release();
+    return ok();
+  }
   std::string why = python_ + " cannot run operators again (" + lacks + ")";
   if (is_chosen_) {
     why += "; --python names another one";
@@ -197,7 +235,7 @@ Result<> ReplayWorkers::settle_python() {
       why += ", as " + compare::one_line(recorded_.front().path) + ", which recorded the run";
     return Error(Code::usage, why);
   }
-  why = try_recorded(std::move(why));
+  why = try_recorded(std::move(why), Wanted::torch);
   if (!torch_.empty()) {
     terminal::print_remark(LogLevel::warning, why);
   } else {
@@ -207,9 +245,9 @@ Result<> ReplayWorkers::settle_python() {
   return ok();
 }
 
-// What is to be said of the Pythons that recorded the runs, behind `why` another one is wanted. `torch_` is
-// set if one of them runs operators from now on.
-std::string ReplayWorkers::try_recorded(std::string why) {
+// What is to be said of the Pythons that recorded the runs, behind `why` another one is wanted. If one of
+// them is what is wanted, it runs operators from now on.
+std::string ReplayWorkers::try_recorded(std::string why, Wanted wanted) {
   for (const RecordedPython& recorded : recorded_) {
     const std::string name = compare::one_line(recorded.path) + ", which recorded the run";
     std::error_code error;
@@ -219,16 +257,18 @@ std::string ReplayWorkers::try_recorded(std::string why) {
       why += ", and the dump names " + name +
              ": it has not recorded for you on this machine, and is not started";
     } else {
-      workers_.clear();
-      expected_.clear();
-      given_.clear();
-      python_ = recorded.path;
+      change_python(recorded.path);
       const auto lacks = start_and_greet();
+      const std::string has =
+          "has torch " + torch_ + " now, and had " + compare::one_line(recorded.torch) + " then";
+      const bool is_another = !recorded.torch.empty() && release_of(torch_) != release_of(recorded.torch);
+      if (!torch_.empty() && wanted == Wanted::recorded_release && !has_recorded_release()) {
+        why += ", and " + name + ", " + has;
+        continue;
+      }
       if (!torch_.empty()) {
-        why += ": they run in " + name;
-        if (!recorded.torch.empty() && release_of(torch_) != release_of(recorded.torch))
-          why += "; it has torch " + torch_ + " now, and had " + recorded.torch + " then";
-        return why;
+        why += (wanted == Wanted::torch ? ": they run in " : ": operators run again in ") + name;
+        return is_another ? why + "; it " + has : why;
       }
       why += ", nor can " + name + " (" + (lacks ? *lacks : lacks.error().message()) + ")";
     }

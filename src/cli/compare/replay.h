@@ -19,8 +19,10 @@ namespace opdump::cli {
 
 class ReplayWorkers {
  public:
-  // `python` is the program; empty: what OPDUMP_PYTHON names, else python3 or, if that has no torch, the
-  // Python that recorded the run. `limits`: a file of limits that they judge by as well; empty: none.
+  // `python` is the program; empty: what OPDUMP_PYTHON names, else python3 or, if that has no torch or
+  // another one than the run had, the Python that recorded the run. OPDUMP_PYTHON is none that the user has
+  // chosen where OPDUMP_OWN_PYTHON has the same: the Python of an opdump that pip has installed. `limits`: a
+  // file of limits that they judge by as well; empty: none.
   explicit ReplayWorkers(std::string python, std::string limits = {});
   // Ends them, whatever they do.
   ~ReplayWorkers();
@@ -45,13 +47,18 @@ class ReplayWorkers {
   Result<> start();
   Result<std::string> start_and_greet();
   Result<> settle_python();
-  std::string try_recorded(std::string why);
+  enum class Wanted { torch, recorded_release };  // any torch, or one of a release that recorded a run
+  std::string try_recorded(std::string why, Wanted wanted);
+  void prefer_recorded_release();
+  bool has_recorded_release() const;
+  void change_python(const std::string& python);
   std::string python_, limits_;
-  bool is_chosen_;                        // by the user
-  bool is_settled_ = false;               // `python_` is what runs operators, or none does
-  std::vector<RecordedPython> recorded_;  // without doubles
-  std::string torch_;                     // the version that python_ has; empty if it has none
-  std::string reason_;                    // why there is none
+  bool is_chosen_;                             // by the user
+  bool is_settled_ = false;                    // `python_` is what runs operators, or none does
+  std::vector<RecordedPython> recorded_;       // without doubles
+  std::vector<std::string> recorded_torches_;  // versions
+  std::string torch_;                          // the version that python_ has; empty if it has none
+  std::string reason_;                         // why there is none
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unordered_map<std::string, std::pair<std::size_t, Answer>> expected_;  // by request: worker, answer
   std::unordered_map<std::string, std::vector<std::uint64_t>> given_;  // elements, by function and worker

@@ -52,7 +52,8 @@ Result<int> run_reproduce(std::span<const char* const> args) {
   app.add_option("--step", step, "The step; default: the first one that has the operator");
   app.add_option(
       "--python", python,
-      "The Python with torch; default: $OPDUMP_PYTHON, else python3, else the one that recorded the run");
+      "The Python with torch; default: $OPDUMP_PYTHON, else python3, or the one that recorded the run "
+      "if that has the torch of then and python3 has not");
   app.footer(
       "Example:\n  opdump reproduce actual Default/fc-Linear/addmm-op0 -o script.py && python3 script.py");
   if (auto done = parse_arguments(app, args)) return *done;

@@ -21,6 +21,7 @@ struct Said {
   std::string arguments = {}, state = {}, function = {};
   model::Phase phase = model::Phase::forward;
   std::optional<std::vector<std::string>> originals = {};  // of which an engine made it
+  std::string source = {};                                 // the file, whose first line calls it
 };
 
 // One of the two runs, with and without a log.
@@ -47,6 +48,8 @@ class Program {
     op.type = type_of(name);
     op.phase = said.phase;
     op.original_names = said.originals;
+    op.source_file = said.source;
+    op.source_line = said.source.empty() ? 0 : 1;
     append(format_log_line(dump::LoggedOperator(op)));
     dump::LoggedForm call{.operator_name = name, .form = {said.function, said.arguments, said.state}};
     if (call.form != dump::CallForm()) append(format_log_line(call));

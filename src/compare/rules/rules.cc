@@ -29,8 +29,8 @@ std::span<const Rule* const> rules() {
       // After the last operator: what the bad ones mean together.
       &kOtherWay, &kResizedTensors, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.
-      &kFirstDifference, &kSingleBeforeGrowth, &kMissingGradient, &kOtherDropoutRule, &kOtherSize,
-      &kInputOrigin, &kFoldedOperator, &kWrongRegion, &kOtherView, &kRelation, &kSmallError};
+      &kFirstDifference, &kSingleBeforeGrowth, &kMissingGradient, &kOtherDropoutRule, &kOtherRepetition,
+      &kOtherSize, &kInputOrigin, &kFoldedOperator, &kWrongRegion, &kOtherView, &kRelation, &kSmallError};
   return kRules;
 }
 

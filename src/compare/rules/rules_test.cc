@@ -223,6 +223,23 @@ void fill_gradient(Program& golden, Program& actual) {
   golden.logged("Gradients/Default/fc-Linear/mm-op0", {{5, 6}}, {{7, 8}}, {.phase = model::Phase::backward});
 }
 
+// Both runs have the gradient; golden's has the name of the module.
+void fill_repeated_pass(Program& golden, Program& actual) {
+  fill_gradient(golden, actual);
+  actual.logged("Gradients/Default/Gradients/Default/AccumulateGrad/mm-op0", {{5, 9}}, {{7, 11}},
+                {.phase = model::Phase::backward});
+}
+
+// With a line of the program, and actual drops other elements in its backward pass.
+void fill_repetition(Program& golden, Program& actual) {
+  const Said again{.phase = model::Phase::backward, .source = "train.py"};
+  for (Program* run : {&golden, &actual})
+    run->logged("Default/d-Dropout/bernoulli_-op0", {{0, 0, 0}}, {{1, 0, 1}}, {.source = "train.py"});
+  actual.logged("Gradients/Default/AccumulateGrad/bernoulli_-op0", {{0, 0, 0}}, {{0, 1, 0}}, again);
+  golden.logged("Gradients/Default/fc-Linear/mul-op0", {{1, 0, 1}}, {{2, 0, 5}}, again);
+  actual.logged("Gradients/Default/fc-Linear/mul-op0", {{0, 1, 0}}, {{0, 3, 0}}, again);
+}
+
 void fill_dropout(Program& golden, Program& actual) {
   for (Program* run : {&golden, &actual}) run->logged("Default/sin-op0", {{1, 2}}, {{1, 2}});
   golden.logged("Default/d-Dropout/bernoulli_-op0", {{0, 0}}, {{1, 0}}, {.arguments = R"({"p":0.75})"});
@@ -430,6 +447,9 @@ constexpr Example kExamples[] = {
     {"first-difference", fill_difference, "answer differs", "answer same"},
     {"single-before-growth", fill_single, "first x", "first b"},
     {"missing-gradient", fill_gradient, "no gradient reaches it in actual", "mm-op0 missing\n"},
+    {"other-repetition", fill_repetition,
+     "draws other numbers than Default/d-Dropout/bernoulli_-op0, which it repeats",
+     "only in actual, and Gradients/Default/fc-Linear/mul-op0"},
     {"other-dropout", fill_dropout, "dropout p is 0.25 in golden and 0.5 in actual",
      "only in actual, and Default/cos-op0"},
     {"other-size", fill_size, "first Default_pad-op0", "first Default_arange-op0"},
@@ -514,6 +534,12 @@ TEST_P(RuleTest, DecidesItsExample) {
   EXPECT_THAT(without, Not(HasSubstr(said)));
   EXPECT_NE(is_named_with, std::ranges::count(kNameless, example.rule) > 0);
   EXPECT_FALSE(is_named(example.rule));
+}
+
+TEST_F(CompareTest, AGradientUnderAnotherNameIsNotMissing) {
+  Program golden(*golden_), actual(*actual_);
+  fill_repeated_pass(golden, actual);
+  for (const Accusation& accusation : compare().accusations) EXPECT_NE(accusation.rule, "missing-gradient");
 }
 
 // What changes a weight before the network runs is no operator of it.

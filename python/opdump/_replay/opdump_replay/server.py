@@ -40,7 +40,7 @@ import torch
 from . import native, pieces, removal, rounding, worker
 from . import onnx_operators as onnx
 from .rounding import Tensors, widen
-from .sides import AnyOperator, Side, argue, make_operator, share, with_constants
+from .sides import AnyOperator, Side, argue, can_exchange, make_operator, share, with_constants
 from .tensors import CannotReplay, load
 from .torch_operators import Operator
 
@@ -147,10 +147,13 @@ class Server:
         if inputs or without:
             side = Side(op, place, self._limits)
             given, arguments = {**side.inputs, **inputs}, None
+            exchanged = {i: x for i, x in inputs.items() if i in without.get("inputs", [])}
             if without.get("argument"):
                 other = Side(op, golden, self._limits)
                 given.update((i, x) for i, x in with_constants(side, other).items() if x is not side.inputs[i])
-                arguments = other.arguments
+                arguments, exchanged = other.arguments, other.inputs
+            if not can_exchange(exchanged, side.inputs):
+                raise CannotReplay("one run has elements where the other has none")
             now = side.run_with(given, arguments)
             for i, x in outputs.items():
                 after[i] = now[i] if without.get("own") else removal.moved(x, side.reference[i], now[i])

@@ -141,8 +141,16 @@ def with_constants(side: Side, other: Side) -> Tensors:
     return inputs
 
 
+def can_exchange(golden: Tensors, actual: Tensors) -> bool:
+    """Whether an operator can be asked to take what is of both sides. Kernels check most of what they are given, but hardly one that a
+    tensor has elements at all: some read beyond it, as those of a batch norm that got no statistics."""
+    return all((x.numel() == 0) == (actual[i].numel() == 0) for i, x in golden.items() if i in actual)
+
+
 def argue(golden: Side, actual: Side) -> Optional[dict[str, Any]]:
     """What golden's arguments change on actual's inputs; none if they cannot be run with them."""
+    if not can_exchange(golden.inputs, actual.inputs):
+        return None
     try:
         outputs = actual.run_with(with_constants(actual, golden), golden.arguments)
         made = {i: y for i in actual.expected if (y := outputs[i]) is not None and y.shape == getattr(actual.reference[i], "shape", None)}

@@ -6,7 +6,7 @@
 
 namespace opdump::compare {
 
-extern const Rule kFirstDifference, kMissingGradient, kOtherDropoutRule, kOtherSize, kInputOrigin,
-    kFoldedOperator, kWrongRegion, kOtherView, kSmallError, kRelation;
+extern const Rule kFirstDifference, kMissingGradient, kOtherDropoutRule, kOtherRepetition, kOtherSize,
+    kInputOrigin, kFoldedOperator, kWrongRegion, kOtherView, kSmallError, kRelation;
 
 }  // namespace opdump::compare

@@ -1,5 +1,6 @@
 #include "compare/rules/accuse/one_sided.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -35,27 +36,28 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
                                               : actual.without_slots(pair.actual);
   };
   std::map<Place, Passes> modules;
-  // By rank, step, type and whether golden has it: torch before 2.6 does not name modules in the backward
-  // pass of a compiled region.
-  std::set<std::tuple<std::uint32_t, std::int64_t, std::string, bool>> nameless;
+  // By rank, step, type and whether golden has it, the modules in whose backward passes one run has such an
+  // operator.
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::string, bool>, std::set<Place>> elsewhere;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (pairs[i].is_whole() || pairs[i].is_alone) continue;
     const dump::OperatorRun run = run_of(pairs[i]);
     if (run.op == nullptr || run.op->phase != model::Phase::backward) continue;
     const Place place = RewrittenModules::place_of(run);
-    if (std::get<std::string>(place) == "Default")
-      nameless.emplace(run.rank, run.step, run.type, pairs[i].golden != OperatorPair::kNone);
+    elsewhere[{run.rank, run.step, run.type, pairs[i].golden != OperatorPair::kNone}].insert(place);
     Passes& passes = modules[place];
     (pairs[i].golden != OperatorPair::kNone ? passes.in_golden : passes.in_actual) = true;
     if (!passes.first && computes(run.type)) passes.first = i;
   }
   if (modules.empty()) return std::nullopt;
   std::set<Place> with_gradients;  // in both runs
+  std::set<Place> with_forward;    // in either run
   for (const OperatorPair& pair : pairs) {
     const dump::OperatorRun run = run_of(pair);
     if (run.op == nullptr) continue;
     const Place place = RewrittenModules::place_of(run);
     if (run.op->phase == model::Phase::backward && pair.is_whole()) with_gradients.insert(place);
+    if (run.op->phase != model::Phase::backward) with_forward.insert(place);
     const auto module = modules.find(place);
     if (module == modules.end() || run.op->phase == model::Phase::backward) continue;
     if (pair.is_whole())
@@ -71,9 +73,15 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
     return part != with_gradients.end() && std::get<0>(*part) == rank && std::get<1>(*part) == step &&
            std::get<2>(*part).starts_with(module + "/");
   };
+  // Whether the other run may have it under a name that is none of a module: torch before 2.6 does not name
+  // modules in the backward pass of a compiled region, nor in that of a forward pass that is computed again.
+  const auto is_no_module = [&](const Place& place) {
+    return std::get<std::string>(place) == "Default" || !with_forward.contains(place);
+  };
   const auto may_be_nameless = [&](const Passes& passes) {
     const dump::OperatorRun run = run_of(pairs[*passes.first]);
-    return nameless.contains({run.rank, run.step, run.type, passes.in_actual});
+    const auto found = elsewhere.find({run.rank, run.step, run.type, passes.in_actual});
+    return found != elsewhere.end() && std::ranges::any_of(found->second, is_no_module);
   };
   std::optional<std::size_t> first;
   for (const auto& [place, passes] : modules)

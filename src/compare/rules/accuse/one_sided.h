@@ -1,5 +1,6 @@
 // Backward passes that only one run has, of modules whose forward pass is the same in both: in the other run
-// no gradient reaches the module, because a tensor was detached, or its graph was not recorded.
+// no gradient reaches the module, because a tensor was detached, or its graph was not recorded. Not so where
+// the other run may have the gradient under another name, as where it computes a forward pass again.
 #pragma once
 
 #include <cstddef>
