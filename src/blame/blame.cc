@@ -310,8 +310,8 @@ class Trial {
     std::erase_if(answer_.findings, is_certain);
   }
 
-  // Tensors of other sizes are nobody's fault if the comparison shows that what follows from them agrees. Else
-  // an argument that only makes them larger may be meant, where another culprit is certain.
+  // Tensors of other sizes are nobody's fault if the comparison shows that what follows from them agrees.
+  // Else an argument that only makes them larger may be meant, where another culprit is certain.
   void excuse_sizes(const compare::Comparison& comparison) {
     const bool is_excused =
         !comparison.first_bad && std::ranges::any_of(comparison.notes, [](const compare::Note& note) {
