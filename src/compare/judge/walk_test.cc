@@ -430,6 +430,29 @@ TEST(Walk, InACutStepAbsenceIsNoFault) {
   EXPECT_TRUE(fixture.judge({fixture.make(".>."), in_step_1}, unfinished, {"cut"}).first_bad);
 }
 
+TEST(Ledger, TensorsOfOtherSizesThatWereComparedAreNoOtherSizes) {
+  dump::Slot few, many;
+  few.side = many.side = model::Side::output;
+  few.shape = model::Shape({2});
+  many.shape = model::Shape({3});
+  SlotComparison slot;
+  slot.golden = &few;
+  slot.actual = &many;
+  slot.verdict = Verdict::not_comparable;
+  OperatorComparison op;
+  op.golden = op.actual = std::make_shared<const dump::OperatorRun>();
+  op.verdict = Verdict::own_error;
+  op.slots = {slot};
+  Ledger by_size;
+  by_size.add(op, 7);
+  EXPECT_EQ(by_size.resized_pairs().size(), 1u);
+  op.slots.front().verdict = Verdict::own_error;
+  op.slots.front().metrics.emplace();  // of the rows that both have
+  Ledger by_values;
+  by_values.add(op, 7);
+  EXPECT_TRUE(by_values.resized_pairs().empty());
+}
+
 TEST(Walk, WorkersRunAhead) {
   Fixture fixture;
   const auto alone = [&](std::string name) {

@@ -37,7 +37,11 @@ class OtherRows : public RuleState {
 
   void remark(Ledger& ledger) override {
     std::string text = rows_.note() + ": " + counted(compared_, "operator") + " compared there";
-    if (units_ > 0) text += ", the largest difference is " + format_fixed(units_, 1) + " times a rounding";
+    constexpr double kFar = 1e4;
+    if (units_ > kFar)
+      text += ", the largest difference is far beyond rounding";
+    else if (units_ > 0)
+      text += ", the largest difference is " + format_fixed(units_, 1) + " times a rounding";
     ledger.note(rule_.name, std::move(text));
     if (are_sums_) {
       const std::string count = std::to_string(rows_.batch_count());
