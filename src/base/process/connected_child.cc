@@ -65,6 +65,7 @@ Result<std::vector<ConnectedChild>> ConnectedChild::start(std::vector<std::strin
     others.push_back(std::move(more));
   }
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -263,11 +263,14 @@ std::string ReplayWorkers::try_recorded(std::string why, Wanted wanted) {
           "has torch " + torch_ + " now, and had " + compare::one_line(recorded.torch) + " then";
       const bool is_another = !recorded.torch.empty() && release_of(torch_) != release_of(recorded.torch);
       if (!torch_.empty() && wanted == Wanted::recorded_release && !has_recorded_release()) {
-        why += ", and " + name + ", " + has;
+        why += ", and ";
+        why += name;
+        why += ", " + has;
         continue;
       }
       if (!torch_.empty()) {
-        why += (wanted == Wanted::torch ? ": they run in " : ": operators run again in ") + name;
+        why += wanted == Wanted::torch ? ": they run in " : ": operators run again in ";
+        why += name;
         return is_another ? why + "; it " + has : why;
       }
       why += ", nor can " + name + " (" + (lacks ? *lacks : lacks.error().message()) + ")";

@@ -229,6 +229,7 @@ std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const Shape& golden,
     // Axes of one tensor are products in the same way.
     for (std::size_t plan = 0; plan < std::min(plans, kMostPlans); ++plan) {
       std::vector<Product> products;
+      products.reserve(ways.size());
       for (const auto& way : ways) products.push_back(way[std::min(plan, way.size() - 1)]);
       parts->plans.push_back(make_plan(products, *blocks, rank - golden.rank(), rank - actual.rank()));
     }

@@ -201,13 +201,14 @@ class SilentDump : public Absences {
 
  private:
   // The recording says that there is no data.
-  static bool is_undumped(const dump::OperatorRun& run, const dump::Slot& slot) {
-    return run.op != nullptr && !slot.has_data();
+  static bool is_undumped(const dump::OperatorRun* run, const dump::Slot* slot) {
+    return run != nullptr && slot != nullptr && run->op != nullptr && !slot->has_data();
   }
   Verdict verdict_of(const OperatorComparison& op, const SlotComparison& slot) const override {
     const bool is_silent =
-        (slot.actual == nullptr && unfinished().actual_is_silent && is_undumped(*op.golden, *slot.golden)) ||
-        (slot.golden == nullptr && unfinished().golden_is_silent && is_undumped(*op.actual, *slot.actual));
+        slot.actual == nullptr   ? unfinished().actual_is_silent && is_undumped(op.golden.get(), slot.golden)
+        : slot.golden == nullptr ? unfinished().golden_is_silent && is_undumped(op.actual.get(), slot.actual)
+                                 : false;
     return is_silent ? Verdict::skipped : slot.verdict;
   }
 };
