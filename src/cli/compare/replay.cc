@@ -265,13 +265,16 @@ std::string ReplayWorkers::try_recorded(std::string why, Wanted wanted) {
       if (!torch_.empty() && wanted == Wanted::recorded_release && !has_recorded_release()) {
         why += ", and ";
         why += name;
-        why += ", " + has;
+        why += ", ";
+        why += has;
         continue;
       }
       if (!torch_.empty()) {
         why += wanted == Wanted::torch ? ": they run in " : ": operators run again in ";
         why += name;
-        return is_another ? why + "; it " + has : why;
+        if (is_another) why += "; it ";
+        if (is_another) why += has;
+        return why;
       }
       why += ", nor can " + name + " (" + (lacks ? *lacks : lacks.error().message()) + ")";
     }
