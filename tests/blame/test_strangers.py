@@ -145,6 +145,14 @@ def test_a_run_goes_on_from_a_checkpoint_in_another_process(name, culprit, tmp_p
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("averages_fault", "sum-op|slice|addmm"), ("averages", None), ("best_fault", "."),
+    wrong("best", None, "both accuse the padding, which a mask keeps from being chosen: a choice may be the same of wrong numbers"),
+])
+def test_tensors_of_other_sizes(name, culprit, tmp_path):
+    check(tmp_path, "sizes.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("static_fault", "le-op|masked_fill|softmax|add-op|bmm"), ("growing_fault", "mul-op"), ("class_fault", "div-op"),
     ("static", None), ("growing", None), ("class", None),
 ])

@@ -11,6 +11,7 @@
 #include "compare/rules/evidence.h"
 #include "compare/rules/gains/singles.h"
 #include "compare/rules/same/equivalence.h"
+#include "model/dtype.h"
 
 namespace opdump::compare {
 namespace {
@@ -55,6 +56,8 @@ class ResizedTensors : public RuleState {
     const auto resized = ledger.resized_pairs();
     if (resized.empty() || ledger.is_settled()) return;
     const auto singles = ledger.singles();
+    // A choice may be the same of wrong numbers, as of those that a mask would hide.
+    if (std::ranges::any_of(singles, [&](std::size_t place) { return chooses(study_.pairs[place]); })) return;
     std::vector<std::size_t> places;  // the operators of a pair are looked at like two that have no partner
     std::ranges::merge(resized, singles, std::back_inserter(places));
     if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, places, {},
@@ -69,6 +72,19 @@ class ResizedTensors : public RuleState {
   }
 
  private:
+  // Whether an operator of one run makes places of numbers, as the largest.
+  bool chooses(const OperatorPair& pair) const {
+    const bool is_golden = pair.golden != OperatorPair::kNone;
+    const dump::Runs& runs = (is_golden ? study_.golden : study_.actual)->runs();
+    bool reads_numbers = false, makes_places = false;
+    for (const dump::Slot& slot : runs.slots(is_golden ? pair.golden : pair.actual)) {
+      const bool is_input = slot.side == model::Side::input;
+      reads_numbers |= is_input && model::is_floating(slot.dtype);
+      makes_places |= !is_input && model::dtype_info(slot.dtype).kind == model::DTypeKind::signed_integer;
+    }
+    return reads_numbers && makes_places;
+  }
+
   const Rule& rule_;
   const Study& study_;
 };
