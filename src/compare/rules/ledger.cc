@@ -19,13 +19,17 @@ auto urgency(const Accusation& accusation) {
                    accusation.op.run().step);
 }
 
+// Whether all that an operator reads and makes is compared as it is.
+bool is_plain(const OperatorComparison& op) {
+  return op.left_out.empty() && op.shards.empty() && !op.other_rank && !op.is_across && !op.lacks_slots &&
+         !op.is_quantised;
+}
+
 // Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
 // itself: what a mask or a choice leaves of a difference says nothing of it.
 std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(const OperatorComparison& op) {
   const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::input_differs;
-  const bool is_plain = op.cause.empty() && op.left_out.empty() && op.shards.empty() && !op.other_rank &&
-                        !op.is_across && !op.lacks_slots && !op.is_quantised;
-  if (!is_open || !is_plain || op.reads_rounding) return std::nullopt;
+  if (!is_open || !op.cause.empty() || !is_plain(op) || op.reads_rounding) return std::nullopt;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
   bool has_numbers = false;
   for (const SlotComparison& slot : op.slots) {
@@ -40,9 +44,7 @@ std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(co
 
 // Whether an operator of both runs that is bad differs in the sizes of its tensors alone.
 bool differs_in_size(const OperatorComparison& op) {
-  const bool is_plain = op.left_out.empty() && op.shards.empty() && !op.other_rank && !op.is_across &&
-                        !op.lacks_slots && !op.is_quantised;
-  if (!is_plain) return false;
+  if (!is_plain(op)) return false;
   bool has_other_output = false, has_numbers = false;
   for (const SlotComparison& slot : op.slots) {
     const bool is_output = side_of(slot) == model::Side::output;
