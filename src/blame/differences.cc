@@ -201,6 +201,12 @@ bool is_rounded(const SlotComparison& slot) {
                           : is_rounded_to(slot, is_golden_coarser ? golden : actual);
 }
 
+bool is_recomputed(const SlotComparison& slot) {
+  const double u = std::max(compare::roundoff(slot.golden->dtype), compare::roundoff(slot.actual->dtype));
+  return slot.metrics && slot.metrics->nan_mismatch_count == 0 &&
+         slot.metrics->relative_l2 <= kInputRoundoffs * u;
+}
+
 bool is_rounded(const SlotComparison& slot, model::DType type) {
   if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
   return is_rounded(slot) || is_rounded_to(slot, type);

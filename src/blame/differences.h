@@ -73,6 +73,9 @@ std::string why_random(const compare::OperatorComparison& op);
 
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const compare::SlotComparison& slot);
+// The two are as near as two ways to compute a tensor leave them, whatever the types: an operator in one run,
+// numbers of the program in the other.
+bool is_recomputed(const compare::SlotComparison& slot);
 // Says whether the tensor is rounded as one that was of `type` for a while.
 bool is_rounded(const compare::SlotComparison& slot, model::DType type);
 

@@ -2,7 +2,9 @@
 // python/opdump/operator_traits.json, which the Python package reads, too.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 namespace opdump::model {
@@ -21,6 +23,7 @@ enum class Trait : std::uint8_t {
   reshapes,
   masks,
   chooses,
+  hands_over,
   adds_first,
   quantises,
   dequantises,
@@ -28,10 +31,10 @@ enum class Trait : std::uint8_t {
   elementwise_lists,
 };
 inline constexpr std::string_view kTraitNames[] = {
-    "random",     "copies",           "casts",      "overwrites", "collective",
-    "region",     "divides",          "multiplies", "convolves",  "reshapes",
-    "masks",      "chooses",          "adds_first", "quantises",  "dequantises",
-    "activation", "elementwise_lists"};
+    "random",     "copies",     "casts",     "overwrites",  "collective", "region",
+    "divides",    "multiplies", "convolves", "reshapes",    "masks",      "chooses",
+    "hands_over", "adds_first", "quantises", "dequantises", "activation", "elementwise_lists"};
+static_assert(std::size(kTraitNames) == static_cast<std::size_t>(Trait::elementwise_lists) + 1);
 
 // Whether operators of a type ("aten::" left out) have a trait. Thread-safe.
 bool has_trait(std::string_view type, Trait trait);

@@ -119,6 +119,7 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
     return;
   const std::string name = compare::slot_name(slot);
   const auto producer = find_producer(golden_, *suspects_[i].golden, golden);
+  if (producer && find_single(*producer) && is_recomputed(slot)) return;
   if (producer && (blame_single(i, *producer) || may_be_unseen(*producer))) return;
   if (golden == actual && differs_by_single_axes(slot)) return;
   if (compare::fingerprint_of(golden) == compare::fingerprint_of(actual)) {
