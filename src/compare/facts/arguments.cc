@@ -13,6 +13,7 @@
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "compare/facts/integer_operators.h"
+#include "compare/wiring/content.h"
 #include "model/dtype.h"
 
 namespace opdump::compare {
@@ -181,6 +182,18 @@ std::vector<std::pair<std::int64_t, std::int64_t>> other_extents(const dump::Slo
   return products;
 }
 
+// Whether an operator of one run made the number that the program of the other run passes: a tensor of one
+// element.
+bool is_made_number(const ordered_json& made, const dump::OperatorRun& maker, const ordered_json& passed) {
+  const std::string constant = constant_of(passed);
+  if (constant.empty() || !made.is_object() || !constant_of(made).empty() || !made.contains("tensor") ||
+      !made["tensor"].is_number_unsigned())
+    return false;
+  const auto numbers = read_numbers(maker, model::Side::input, made["tensor"].get<std::uint32_t>(), 1);
+  return numbers && numbers->values.size() == 1 &&
+         is_close(numbers->values.front(), std::strtod(constant.c_str(), nullptr));
+}
+
 // Whether a tensor of so many elements is given another form, in both runs, and they have other numbers of
 // elements.
 bool is_reshaped(const dump::Slot& golden, const dump::OperatorRun& run, const dump::OperatorRun& actual) {
@@ -279,7 +292,8 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
     if (other == a.end() || (are_overloads && (value.is_null() || other->is_null())) ||
         std::ranges::find(kPlace, name) != kPlace.end() || is_same(value, *other) ||
         is_same_axis(name, value, *other, golden, actual) || (sides.are_shards && value.is_array()) ||
-        follows_from_input(value, *other, golden, actual))
+        follows_from_input(value, *other, golden, actual) || is_made_number(value, golden, *other) ||
+        is_made_number(*other, actual, value))
       continue;
     if (!difference.text.empty()) difference.text += ", ";
     const std::string constant = constant_of(value), other_constant = constant_of(*other);

@@ -20,7 +20,9 @@ void OpenQuestions::add(const OperatorComparison& op) {
     ahead_ += !op.is_alone && runs_ahead(op.run());
     return;
   }
-  if (op.verdict == Verdict::uncertain && uncertain_++ == 0)
+  if (op.verdict == Verdict::uncertain && !op.is_across && numbers_++ == 0)
+    first_number_ = operator_name(*op.golden) + " (" + op.cause + ")";
+  if (op.verdict == Verdict::uncertain && op.is_across && uncertain_++ == 0)
     first_uncertain_ = operator_name(*op.golden) + " = " + operator_name(*op.actual);
   for (const SlotComparison& slot : op.slots) {
     if (slot.verdict == Verdict::unreadable && !is_reported(slot.golden) && !is_reported(slot.actual)) {
@@ -46,6 +48,10 @@ void OpenQuestions::append_to(std::vector<std::string>& reasons) const {
     reasons.push_back(counted(uncertain_, "uncertain pair") + (uncertain_ == 1 ? " differs: " : " differ: ") +
                       first_uncertain_ + (uncertain_ == 1 ? "" : ", ...") +
                       "; --map declares which operators are the same");
+  if (numbers_ > 0)
+    reasons.push_back("the program gets " + counted(numbers_, "number") +
+                      " from other operators in each run, and what it does with them is not recorded: " +
+                      first_number_ + (numbers_ == 1 ? "" : ", ..."));
   std::ranges::move(unreadable_, std::back_inserter(reasons));
   if (more_unreadable_ > 0) reasons.push_back(counted(more_unreadable_, "more tensor") + " cannot be read");
   for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})

@@ -37,7 +37,9 @@ class OpenQuestions {
   std::map<std::pair<std::uint32_t, bool>, std::set<std::int64_t>> absent_steps_;  // by rank, is in golden
   std::vector<std::string> unreadable_;
   std::string first_uncertain_;  // "Default/mul-op0 = Mul_3"
-  std::uint64_t uncertain_ = 0, more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0, ahead_ = 0;
+  std::string first_number_;     // "Default/_local_scalar_dense-op0 (input.0 is 2 in golden and 3 in actual)"
+  std::uint64_t uncertain_ = 0, numbers_ = 0, more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0,
+                ahead_ = 0;
 };
 
 }  // namespace opdump::compare

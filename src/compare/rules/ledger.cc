@@ -61,14 +61,6 @@ bool differs_in_size(const OperatorComparison& op) {
   return has_other_output || has_numbers;  // a choice may be the same of wrong numbers
 }
 
-// Whether a pair that was found by its surroundings alone may be another operator in each run: it hands a
-// number to the program, and the two numbers are of other tensors.
-bool is_loose(const OperatorComparison& op) {
-  return op.golden != nullptr && op.actual != nullptr && op.paired_by == PairedBy::alignment &&
-         op.verdict == Verdict::input_differs && is_plain(op) &&
-         model::has_trait(op.run().type, model::Trait::hands_over);
-}
-
 bool has_recorded_output(const OperatorComparison& op) {
   return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
     return side_of(slot) == model::Side::output &&
@@ -114,14 +106,14 @@ bool Ledger::add(const OperatorComparison& op, std::size_t place) {
     unpaired_ = {};
     single_.reset();
   }
-  const bool is_bad_here = is_bad(op, unfinished_), is_pair = is_paired && !is_loose(op);
-  if (is_bad_here && !is_pair) singles_.push_back(place);
-  if (is_bad_here && is_pair && !has_other_pairs_) {
+  const bool is_bad_here = is_bad(op, unfinished_);
+  if (is_bad_here && !is_paired) singles_.push_back(place);
+  if (is_bad_here && is_paired && !has_other_pairs_) {
     auto inputs = handed_on(op);
     has_other_pairs_ = !inputs || open_pairs_.size() == kMostOpen;
     if (!has_other_pairs_) open_pairs_.push_back({place, std::move(*inputs)});
   }
-  if (is_bad_here && is_pair && !has_other_values_) {
+  if (is_bad_here && is_paired && !has_other_values_) {
     has_other_values_ = !differs_in_size(op) || resized_pairs_.size() == kMostOpen;
     if (!has_other_values_) resized_pairs_.push_back(place);
   }
@@ -140,7 +132,7 @@ bool Ledger::add(const OperatorComparison& op, std::size_t place) {
     return true;
   };
   const bool is_most_urgent = is_bad_here && note(all_);
-  const bool is_first_paired = is_bad_here && is_pair && note(paired_);
+  const bool is_first_paired = is_bad_here && is_paired && note(paired_);
   // What only one run has may explain that differences grow.
   if (by_gains_ && single_ && is_paired && op.cause.empty()) {
     if (is_most_urgent) all_->single = std::make_shared<const Accusation>(*single_);
@@ -186,7 +178,7 @@ void Ledger::excuse_all(std::string_view rule) {
 
 void Ledger::revise(OperatorComparison& op, std::size_t place) const {
   if (settled_by_.empty()) return;
-  const bool is_paired = op.golden != nullptr && op.actual != nullptr, is_single = !is_paired || is_loose(op);
+  const bool is_single = op.golden == nullptr || op.actual == nullptr;
   const bool is_resized =
       pairs_are_excused_ && !has_other_values_ && std::ranges::binary_search(resized_pairs_, place);
   const bool is_excused =
@@ -197,9 +189,7 @@ void Ledger::revise(OperatorComparison& op, std::size_t place) const {
   op.as_measured = op.verdict;
   op.rule = settled_by_;
   op.verdict = is_single || is_resized ? Verdict::skipped : Verdict::rounding;
-  if (is_single)
-    op.left_out = is_paired ? "it reads another tensor in each run, and what reads its number is compared"
-                            : "the other run has its results, or nothing reads them";
+  if (is_single) op.left_out = "the other run has its results, or nothing reads them";
   if (is_resized) op.left_out = "its tensors are of other sizes in each run, and what follows agrees";
   for (SlotComparison& slot : op.slots) {
     if (!is_single && !is_difference(slot.verdict)) continue;

@@ -62,8 +62,8 @@ class Ledger {
   // ---- When all have been looked at.
 
   // Places of operators that only one run has, so that they are the difference unless the other run has what
-  // they make, ascending, and of pairs that may be another operator in each run; and those of them that still
-  // matter: none if an output of another operator differs, or nothing is paired.
+  // they make, ascending; and those of them that still matter: none if an output of another operator differs,
+  // or nothing is paired.
   std::span<const std::size_t> singles() const { return singles_; }
   std::span<const std::size_t> open_singles() const;
   // Operators of both runs that hand on a difference, if those and singles are all that is bad.

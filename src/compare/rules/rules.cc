@@ -25,7 +25,7 @@ std::span<const Rule* const> rules() {
       &kRounding, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding, &kOtherKernel,
       &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains, &kMaskedNumbers,
       // Why outputs differ that are still bad.
-      &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair,
+      &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair, &kHandedNumber,
       // After the last operator: what the bad ones mean together.
       &kOtherWay, &kResizedTensors, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.

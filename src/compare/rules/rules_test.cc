@@ -196,6 +196,18 @@ void fill_resized(Program& golden, Program& actual) {
         .wired("Default/mm-op0", {{.maker = {{.name = "Default/pad-op0"}}}});
 }
 
+// Each run prints a number that an operator of its own made.
+void fill_handed(Program& golden, Program& actual) {
+  const auto hand = [](Program& run, const std::string& maker, float number) {
+    run.logged("Default/exp-op0", {{1, 2}}, {{3, 7}}).wired("Default/exp-op0", {{.is_outside = true}});
+    run.logged(maker, {{3, 7}}, {{number}}).wired(maker, {{.maker = {{.name = "Default/exp-op0"}}}});
+    run.logged("Default/_local_scalar_dense-op0", {{number}}, {})
+        .wired("Default/_local_scalar_dense-op0", {{.maker = {{.name = maker}}}});
+  };
+  hand(golden, "Default/mean-op0", 5);
+  hand(actual, "Default/sum-op0", 10);
+}
+
 void fill_elsewhere(Program& golden, Program& actual) {
   golden.op("sub.a", {{5, 7}, {1, 2}}, {{4, 5}}).op("pow.b", {{4, 5}}, {{16, 25}});
   actual.op("neg.x", {{1, 2}}, {{-1, -2}})
@@ -471,6 +483,7 @@ constexpr Example kExamples[] = {
     {"quantised-steps", fill_quantised, "answer same", "answer differs"},
     {"other-framework", fill_frameworks, "answer same", "answer incomplete"},
     {"weak-pair", fill_weak_pair, "row Default_neg-op0 uncertain", "row Default_neg-op0 inherited"},
+    {"handed-number", fill_handed, "answer incomplete", "answer differs"},
     {"wrong-region", fill_region, "a compiled region with a result that golden lacks",
      "first Default_tan-op0"},
     {"other-rank", fill_ranks, "first e", "first r"},

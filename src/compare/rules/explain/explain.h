@@ -5,6 +5,6 @@
 
 namespace opdump::compare {
 
-extern const Rule kOtherArgument, kTermsOfASum, kFedByOtherRank, kOtherState, kWeakPair;
+extern const Rule kOtherArgument, kTermsOfASum, kFedByOtherRank, kOtherState, kWeakPair, kHandedNumber;
 
 }  // namespace opdump::compare

@@ -26,9 +26,10 @@ using dump::Runs;
 using dump::Slot;
 
 constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
-constexpr double kUncertain = 4;    // times the uncertainty of an element
-constexpr double kNoDigits = 0.01;  // of an element: so few agree that it may take steps anywhere
-constexpr std::size_t kNext = 16;   // operators that may read a view of a result
+constexpr double kUncertain = 4;               // times the uncertainty of an element
+constexpr double kNoDigits = 0.01;             // of an element: so few agree that it may take steps anywhere
+constexpr std::size_t kMostWriters = 1 << 20;  // that are asked who wrote to memory before
+constexpr std::size_t kNext = 16;              // operators that may read a view of a result
 
 // Places, choices and masks: no arithmetic rounds them.
 bool is_exact(model::DType dtype) {
@@ -126,6 +127,14 @@ class Results {
     }
   }
 
+  // Memory that only this run has, and keeps from step to step, is its own affair: an average of the weights,
+  // of which nothing reads the last one. `of_both`: operators that the other run has, too.
+  void leave_out_own_memory(const std::set<std::uint32_t>& of_both) {
+    std::size_t left = kMostWriters;
+    for (SingleResult& result : results_)
+      if (!result.is_there() && !result.is_open) result.is_read = is_own_memory(result.run, of_both, left);
+  }
+
   // In what the other run made; not of what is read, unless this is strict.
   void find_equals(double noise) {
     for (std::size_t other = 0; other < others_.size(); ++other)
@@ -146,6 +155,12 @@ class Results {
           if (is_wanted(results_[i]) && is_same_step(results_[i], other))
             results_[i].is_equal = is_near(results_[i], slot, norm, noise);
       }
+  }
+
+  bool has_lacking() const {
+    std::set<std::size_t> places;
+    append_lacking(places);
+    return !places.empty();
   }
 
   bool has_wanted() const { return std::ranges::any_of(results_, is_wanted); }
@@ -222,6 +237,36 @@ class Results {
     return readers && std::ranges::any_of(*readers, [&](std::uint32_t reader) {
              return !passing.contains(reader) || is_read_by_wiring({reader, 0}, passing, depth + 1);
            });
+  }
+
+  // Whether an operator writes in place to memory that only operators of this run have written to, in an
+  // earlier step, too.
+  bool is_own_memory(std::uint32_t run, const std::set<std::uint32_t>& of_both, std::size_t& left) const {
+    const std::uint32_t last = run;
+    while (runs_.without_slots(run).type.ends_with('_')) {
+      const Wiring::Writers before = wiring_.writers(run, 0);
+      if (!before.are_whole || left < before.executions.size()) return false;
+      if (before.executions.empty()) {
+        if (!leaves_out(run, "view")) return false;  // of memory from outside
+        break;                                       // it begins with other memory, as set_ does
+      }
+      left -= before.executions.size();
+      const auto is_of_both = [&](std::uint32_t writer) {
+        return of_both.contains(writer) && !leaves_out(writer, "uninitialised");
+      };
+      if (std::ranges::any_of(before.executions, is_of_both)) return false;
+      const std::uint32_t writer = std::ranges::max(before.executions);
+      if (writer >= run) return false;
+      run = writer;
+    }
+    return runs_.section_of(run).step < runs_.section_of(last).step;
+  }
+
+  // Whether it has an output that is not in the dump for this reason.
+  bool leaves_out(std::uint32_t run, std::string_view reason) const {
+    for (const Slot& slot : runs_.slots(run))
+      if (slot.side == model::Side::output && slot.undumped_reason == reason) return true;
+    return false;
   }
 
   std::string name_of(const SingleResult& result) const { return runs_.without_slots(result.run).name; }
@@ -388,8 +433,17 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
   for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers_of_views(passing[results == &of_golden]);
     results->leave_out_unread();
-    results->append_lacking(places);
   }
+  // Where the other run lacks nothing, too, that may be in the place of this memory.
+  if (of_golden.has_lacking() != of_actual.has_lacking()) {
+    const bool is_golden = of_golden.has_lacking();
+    std::set<std::uint32_t> of_both;
+    for (const OperatorPair& pair : pairs)
+      if (pair.is_whole()) of_both.insert(is_golden ? pair.golden : pair.actual);
+    (is_golden ? of_golden : of_actual).leave_out_own_memory(of_both);
+  }
+  of_golden.append_lacking(places);
+  of_actual.append_lacking(places);
   if (!open.empty()) {
     const RewrittenModules rewritten = find_rewritten(golden.runs(), actual.runs(), pairs);
     append_foreign({golden.runs(), true, passing[true], of_golden}, pairs, open, rewritten, places);
