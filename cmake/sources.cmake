@@ -459,6 +459,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/rules.cc
   compare/rules/same/equivalence.cc
   compare/rules/same/same.cc
+  compare/rules/same/scaled_gradients.cc
   compare/wiring/content.cc
   compare/wiring/makers.cc
   compare/wiring/producer.cc

@@ -333,6 +333,12 @@ class Trial {
     });
   }
 
+  static bool is_in_part(const OperatorComparison& op) {
+    return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
+      return slot.parts != nullptr && slot.metrics && side_of(slot) == model::Side::output;
+    });
+  }
+
   // The comparison may know more of the first bad operator: what it reads. Gradients of a compiled region
   // come from no recorded operator: that they differ is all that can be said.
   void blame_first_bad(const compare::Comparison& comparison) {
@@ -349,6 +355,7 @@ class Trial {
     if (is_open || is_explained)
       findings_.add(*place, Cause::unknown, Confidence::suspect, output_name(bad),
                     !bad.cause.empty()               ? bad.cause
+                    : is_in_part(bad)                ? "it differs in the rows that both runs have"
                     : why_another_shape(bad).empty() ? "its inputs differ"
                                                      : why_another_shape(bad));
   }

@@ -145,8 +145,10 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
   auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);
   if (first && inputs.rewired().contains(*first)) first = inputs.first_alike(*first);
   const auto place = suspects.find(bad.run());
-  if (is_paired(bad) && first && place && *first > *place)
-    first = inputs.feeder();  // what follows explains nothing
+  if (is_paired(bad) && place) {  // what follows explains nothing
+    if (first && *first > *place) first = inputs.feeder();
+    if (first && *first > *place && !inputs.rewired().contains(*first)) first.reset();
+  }
   if (!first) {
     const auto is_bad = [&](std::uint32_t i) { return are_one(suspects[i].run(), bad.run()); };
     const auto lone = std::ranges::find_if(singles, is_bad);

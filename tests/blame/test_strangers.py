@@ -161,6 +161,14 @@ def test_other_caches_and_other_classes(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("tokens", None), ("masked", None), ("scaled", None), ("scaler", None),
+    ("tokens_fault", "nll_loss|div-op|ne-op"), ("masked_fault", "nll_loss|div-op"), ("scaled_fault", "nll_loss"), ("scaler_fault", "mul_?-op"),
+])
+def test_gradients_in_micro_batches_or_scaled(name, culprit, tmp_path):
+    check(tmp_path, "accumulated.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("average", None), ("clip", None), ("count", None),
     ("average_fault", "mul-op|copy_-op"), ("both_fault", "mul_|add_|copy_"), ("buffer_fault", "lerp_"), ("clip_fault", "mul_-op"),
 ])

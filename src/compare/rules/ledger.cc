@@ -176,7 +176,22 @@ void Ledger::excuse_all(std::string_view rule) {
   all_ = paired_ = std::nullopt;
 }
 
+void Ledger::take_back(const OperatorComparison& first, std::span<const std::size_t> places) {
+  taken_back_.insert(places.begin(), places.end());
+  has_other_pairs_ = has_other_values_ = true;
+  const Accusation mine{.rule = {}, .op = first, .place = places.front()};
+  const auto is_more_urgent = [&](const std::optional<Accusation>& than) {
+    return !than || std::pair(urgency(mine), mine.place) < std::pair(urgency(*than), than->place);
+  };
+  if (is_more_urgent(all_)) all_ = mine;
+  if (is_more_urgent(paired_)) paired_ = mine;
+}
+
 void Ledger::revise(OperatorComparison& op, std::size_t place) const {
+  if (taken_back_.contains(place)) {
+    op = as_measured(std::move(op));
+    return;
+  }
   if (settled_by_.empty()) return;
   const bool is_single = op.golden == nullptr || op.actual == nullptr;
   const bool is_resized =

@@ -80,14 +80,20 @@ class Ledger {
                       std::optional<Accusation> first);
   // `rule` found that the open pairs, or those of other sizes, and with them the singles, are no difference.
   void excuse_all(std::string_view rule);
+  // Operators that are excused may be bad after all: rows wait until that is known.
+  void hold_rows() { are_held_ = true; }
+  void release_rows() { are_held_ = false; }
+  // Operators at `places` are bad after all; `first` is the first of them as it was measured.
+  void take_back(const OperatorComparison& first, std::span<const std::size_t> places);
   // Whether the open pairs and the singles have been settled.
   bool is_settled() const { return is_settled_; }
   // Whether rows may still change, so that they must wait.
   bool may_revise() const {
     const bool differs = all_ && has_bad_output(all_->op.verdict);
-    return !is_settled_ && !rows_are_final_ &&
-           (!open_pairs().empty() || (!resized_pairs_.empty() && !has_other_values_) ||
-            (!singles_.empty() && !differs));
+    if (rows_are_final_) return false;
+    return are_held_ ||
+           (!is_settled_ && (!open_pairs().empty() || (!resized_pairs_.empty() && !has_other_values_) ||
+                             (!singles_.empty() && !differs)));
   }
   // There are too many rows for them to wait: they stay as they are, whatever is settled.
   void close_rows() { rows_are_final_ = true; }
@@ -133,6 +139,8 @@ class Ledger {
   std::string_view settled_by_ = {};
   bool pairs_are_excused_ = false;
   std::set<std::size_t> lacking_;
+  bool are_held_ = false;
+  std::set<std::size_t> taken_back_;
   UnpairedOperators unpaired_;        // that came last, of that step
   std::optional<Accusation> single_;  // the first of these that computes, where gains count
   double noise_ = 0;

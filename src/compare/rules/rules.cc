@@ -24,6 +24,7 @@ std::span<const Rule* const> rules() {
       // The first reason that excuses an operator settles it.
       &kRounding, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding, &kOtherKernel,
       &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains, &kMaskedNumbers,
+      &kScaledGradients,
       // Why outputs differ that are still bad.
       &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair, &kHandedNumber,
       // After the last operator: what the bad ones mean together.

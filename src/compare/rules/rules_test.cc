@@ -196,6 +196,17 @@ void fill_resized(Program& golden, Program& actual) {
         .wired("Default/mm-op0", {{.maker = {{.name = "Default/pad-op0"}}}});
 }
 
+// Actual has a loss that is four times golden's, and divides its gradients.
+void fill_scaled(Program& golden, Program& actual) {
+  for (auto& [run, scale] : {std::pair(&golden, 1.F), std::pair(&actual, 4.F)})
+    run->logged("Gradients/Default/mul-op0", {{scale}, {2, 3}}, {{2 * scale, 3 * scale}},
+                {.phase = model::Phase::backward});
+  actual.logged("Default/div_-op0", {{8, 12}, {4}}, {{2, 3}});
+  for (Program* run : {&golden, &actual})
+    run->logged("Default/optimizer-SGD/add_-op0", {{9, 9}, {2, 3}}, {{7, 6}},
+                {.phase = model::Phase::optimizer});
+}
+
 // Each run prints a number that an operator of its own made.
 void fill_handed(Program& golden, Program& actual) {
   const auto hand = [](Program& run, const std::string& maker, float number) {
@@ -483,6 +494,7 @@ constexpr Example kExamples[] = {
     {"quantised-steps", fill_quantised, "answer same", "answer differs"},
     {"other-framework", fill_frameworks, "answer same", "answer incomplete"},
     {"weak-pair", fill_weak_pair, "row Default_neg-op0 uncertain", "row Default_neg-op0 inherited"},
+    {"scaled-gradients", fill_scaled, "answer same", "answer differs"},
     {"handed-number", fill_handed, "answer incomplete", "answer differs"},
     {"wrong-region", fill_region, "a compiled region with a result that golden lacks",
      "first Default_tan-op0"},

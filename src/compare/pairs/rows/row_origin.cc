@@ -28,13 +28,19 @@ RowOrigins::RowOrigins(const PairedRuns& runs)
       golden_before_(count_before_modules(runs.runs(true))),
       actual_before_(count_before_modules(runs.runs(false))) {}
 
-// Data that a program prepares: before it calls the model, or of one tensor.
+// Data that a program prepares: before it calls the model, of one tensor, or of places and masks, which are
+// no weights.
 bool RowOrigins::prepares_data(bool is_golden, std::uint32_t execution) const {
   if (execution < (is_golden ? golden_before_ : actual_before_)) return true;
   const dump::OperatorRun run = runs_.runs(is_golden)[execution];
-  return is_outside(run) && std::ranges::count_if(run.slots, [](const dump::Slot& slot) {
-                              return slot.side == model::Side::input && slot.shape && slot.shape->rank() > 0;
-                            }) <= 1;
+  const auto is_tensor = [](const dump::Slot& slot) {
+    return slot.side == model::Side::input && slot.shape && slot.shape->rank() > 0;
+  };
+  const auto has_numbers = [&](const dump::Slot& slot) {
+    return is_tensor(slot) && model::is_floating(slot.dtype);
+  };
+  return is_outside(run) &&
+         (std::ranges::count_if(run.slots, is_tensor) <= 1 || std::ranges::none_of(run.slots, has_numbers));
 }
 
 RowOrigin RowOrigins::of(bool is_golden, std::uint32_t reader, std::uint32_t input) {

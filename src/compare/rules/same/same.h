@@ -5,6 +5,6 @@
 
 namespace opdump::compare {
 
-extern const Rule kOtherWay, kResizedTensors, kResultsElsewhere, kLackingStatistics;
+extern const Rule kScaledGradients, kOtherWay, kResizedTensors, kResultsElsewhere, kLackingStatistics;
 
 }  // namespace opdump::compare

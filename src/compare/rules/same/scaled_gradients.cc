@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text/text.h"
+#include "compare/key_slots.h"
+#include "compare/names.h"
+#include "compare/rules/same/same.h"
+
+namespace opdump::compare {
+namespace {
+
+constexpr double kLeastScaled = 1e-2;    // of a factor, from 1
+constexpr double kUnevenness = 1e-4;     // of a factor, among elements and tensors
+constexpr double kUnevenRoundoffs = 32;  // the same, of types that round more
+
+double unevenness_of(const SlotComparison& slot) {
+  return std::max(kUnevenness, kUnevenRoundoffs * roundoff(coarsest_dtype(slot)));
+}
+
+bool is_near(double factor, double other, double limit) { return std::abs(factor / other - 1) <= limit; }
+
+// What all elements of golden's tensor are multiplied with in actual; nothing if that is not one number.
+std::optional<double> factor_of(const SlotComparison& slot) {
+  if (!slot.metrics || slot.from_statistics || slot.sharded != nullptr) return std::nullopt;
+  const math::Metrics& metrics = *slot.metrics;
+  const double factor = metrics.max_abs_actual / metrics.max_abs_golden, limit = unevenness_of(slot);
+  const bool is_even = metrics.nan_mismatch_count == 0 && std::isfinite(factor) && factor > 0 &&
+                       std::abs(factor - 1) > kLeastScaled &&
+                       is_near(metrics.relative_l2, std::abs(factor - 1), limit) &&
+                       1 - metrics.cosine * metrics.cosine <= limit * limit;
+  return is_even ? std::optional(factor) : std::nullopt;
+}
+
+// A factor of the loss, as of a gradient scaler, is no difference if it is gone from the gradients when the
+// parameters are updated. Until then its operators are excused.
+class ScaledGradients : public RuleState {
+ public:
+  explicit ScaledGradients(const Rule& rule) : rule_(rule) {}
+
+  bool look(OperatorComparison& op, Ledger& ledger) override {
+    if (op.golden == nullptr || op.actual == nullptr || !op.left_out.empty()) return false;
+    const std::pair key(op.run().rank, op.run().step);
+    if (phase_of(op.run()) == model::Phase::optimizer && op.verdict != Verdict::skipped) {
+      const auto scaled = steps_.find(key);
+      if (scaled != steps_.end()) ++(is_fine(op.verdict) ? scaled->second.equal : scaled->second.other);
+    }
+    if (phase_of(op.run()) != model::Phase::backward || !is_difference(op.verdict) || !op.cause.empty())
+      return false;
+    const std::optional<double> factor = factor_of_all(op);
+    if (!factor) return false;
+    const auto [step, is_first] = steps_.try_emplace(key, Step{.factor = *factor, .first = op});
+    step->second.places.push_back(ledger.next_place());
+    if (is_first) ledger.hold_rows();
+    op.as_measured = op.verdict;
+    op.verdict = Verdict::rounding;
+    op.rule = rule_.name;
+    for (SlotComparison& slot : op.slots) {
+      if (!is_difference(slot.verdict)) continue;
+      slot.verdict = Verdict::rounding;
+      slot.rule = rule_.name;
+      slot.reason = "actual is " + format_g(*factor) + " × golden";
+    }
+    return true;
+  }
+
+  void settle(Ledger& ledger) override {
+    std::size_t count = 0;
+    std::optional<double> factor;
+    for (auto& [key, step] : steps_) {
+      if (step.equal > 0 && step.other == 0) {
+        ++count;
+        if (!factor) factor = step.factor;
+      } else {
+        ledger.take_back(step.first, step.places);
+      }
+    }
+    ledger.release_rows();
+    if (count > 0)
+      ledger.note(rule_.name, "in " + counted(count, "step") + " the gradients of actual are " +
+                                  format_g(*factor) + " × golden's, and the updates agree: no difference");
+  }
+
+ private:
+  struct Step {
+    double factor = 1;
+    OperatorComparison first;              // as measured
+    std::vector<std::size_t> places = {};  // of the operators that are excused
+    std::uint64_t equal = 0, other = 0;    // operators of the optimizer
+  };
+
+  // The one factor of all tensors that differ, which is that of the step.
+  std::optional<double> factor_of_all(const OperatorComparison& op) const {
+    const auto step = steps_.find({op.run().rank, op.run().step});
+    std::optional<double> common;
+    if (step != steps_.end()) common = step->second.factor;
+    for (const SlotComparison& slot : op.slots) {
+      if (!is_difference(slot.verdict)) continue;
+      const auto factor = factor_of(slot);
+      if (!factor || (common && !is_near(*factor, *common, unevenness_of(slot)))) return std::nullopt;
+      if (!common) common = factor;
+    }
+    return common;
+  }
+
+  const Rule& rule_;
+  std::map<std::pair<std::uint32_t, std::int64_t>, Step> steps_;  // by rank and step
+};
+
+}  // namespace
+
+const Rule kScaledGradients{
+    .name = "scaled-gradients",
+    .sentence =
+        "gradients that are golden's times one number, as behind a loss that is scaled, are no difference if "
+        "the optimizer's operators agree",
+    .stage = Stage::excuse,
+    .applies = [](const Study& study) { return study.is_plain() && !study.by_gains; },
+    .begin = begin_state<ScaledGradients>};
+
+}  // namespace opdump::compare
