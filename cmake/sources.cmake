@@ -433,7 +433,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/explain/other_argument.cc
   compare/rules/explain/other_rank.cc
   compare/rules/explain/other_state.cc
-  compare/rules/explain/handed_number.cc
+  compare/rules/explain/pair_by_place.cc
   compare/rules/explain/weak_pair.cc
   compare/rules/gains/gain_judge.cc
   compare/rules/gains/gains.cc

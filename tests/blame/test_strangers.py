@@ -161,6 +161,13 @@ def test_other_caches_and_other_classes(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("encoder", None), ("heads", None), ("encoder_fault", "add-op|unsqueeze|slice"), ("heads_fault", "mul-op|bmm"),
+])
+def test_axes_in_another_order_or_merged(name, culprit, tmp_path):
+    check(tmp_path, "axes.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("tokens", None), ("masked", None), ("scaled", None), ("scaler", None),
     ("tokens_fault", "nll_loss|div-op|ne-op"), ("masked_fault", "nll_loss|div-op"), ("scaled_fault", "nll_loss"), ("scaler_fault", "mul_?-op"),
 ])

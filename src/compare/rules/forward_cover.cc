@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <unordered_set>
 
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
 
 namespace opdump::compare {
 
-void ForwardCover::add(const OperatorComparison& op) {
-  const dump::OperatorRun& run = op.run();
-  const bool is_single = op.golden == nullptr || op.actual == nullptr;
+void ForwardCover::OfRun::add(const dump::OperatorRun& run, bool is_paired) {
   if (phase_of(run) != model::Phase::forward) return;
   if (kind_of(run.type).role != OperatorRole::computes) return;
   const std::string& name = operator_name(run);
@@ -19,28 +18,32 @@ void ForwardCover::add(const OperatorComparison& op) {
   constexpr std::string_view kRoot = "Default/";
   const std::size_t end = name.rfind('/');
   if (!name.starts_with(kRoot) || end < kRoot.size()) return;
-  const std::string_view module = std::string_view(name).substr(0, end);
-  auto found = modules_.find(module);
-  if (found == modules_.end()) found = modules_.emplace(module, Counts()).first;
-  Counts& counts = found->second;
-  counts.golden += op.golden != nullptr;
-  counts.actual += op.actual != nullptr;
-  counts.is_covered |= !is_single;
+  const std::string_view path = std::string_view(name).substr(0, end);
+  auto found = modules.find(path);
+  if (found == modules.end()) found = modules.emplace(path, Module()).first;
+  ++found->second.operators;
+  found->second.is_covered |= is_paired;
 }
 
-double ForwardCover::share() const {
-  Counts all, covered;
-  for (const auto& [module, counts] : modules_)
-    for (Counts* const sum : {&all, &covered}) {
-      if (sum == &covered && !counts.is_covered) continue;
-      sum->golden += counts.golden;
-      sum->actual += counts.actual;
-    }
-  const auto share_of = [](std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
-  };
-  return std::min(is_golden_covered_ ? 1.0 : share_of(covered.golden, all.golden),
-                  is_actual_covered_ ? 1.0 : share_of(covered.actual, all.actual));
+double ForwardCover::OfRun::share() const {
+  std::unordered_set<std::string_view> of_covered;  // covered modules, and those that have them inside
+  for (const auto& [path, module] : modules)
+    for (std::string_view outer = path; module.is_covered && of_covered.insert(outer).second;)
+      outer = outer.substr(0, std::min(outer.rfind('/'), outer.size()));
+  std::uint64_t all = 0, covered = 0;
+  for (const auto& [path, module] : modules) {
+    all += module.operators;
+    if (of_covered.contains(path)) covered += module.operators;
+  }
+  return is_covered || all == 0 ? 1 : static_cast<double>(covered) / static_cast<double>(all);
 }
+
+void ForwardCover::add(const OperatorComparison& op) {
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  if (op.golden != nullptr) golden_.add(*op.golden, is_paired);
+  if (op.actual != nullptr) actual_.add(*op.actual, is_paired);
+}
+
+double ForwardCover::share() const { return std::min(golden_.share(), actual_.share()); }
 
 }  // namespace opdump::compare

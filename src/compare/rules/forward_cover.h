@@ -1,6 +1,7 @@
 // On which part of the forward pass an answer rests. A module is covered if the results of one of its
-// operators were compared: attention that one run computes in one operator and the other in eight is covered
-// by what follows in its module; a network that the other run has under names of its own is not.
+// operators, or of those of a module inside it, were compared: attention that one run computes in one
+// operator and the other in eight is covered by what follows in its module; a network that the other run has
+// under names of its own is not.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +19,27 @@ class ForwardCover {
   // Not for what one run need not have.
   void add(const OperatorComparison& op);
   // One run has compiled regions, and all their results were found in the other one: they cover what it ran.
-  void cover_by_regions(bool of_golden) { (of_golden ? is_actual_covered_ : is_golden_covered_) = true; }
+  void cover_by_regions(bool of_golden) { (of_golden ? actual_ : golden_).is_covered = true; }
   // Of the operators that compute in the forward pass of the run that is covered less, the share in modules
   // that are covered, 0 to 1; 1 if there are none.
   double share() const;
 
  private:
-  struct Counts {
-    std::uint64_t golden = 0, actual = 0;
+  struct Module {
+    std::uint64_t operators = 0;
     bool is_covered = false;
   };
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
-  std::unordered_map<std::string, Counts, Hash, std::equal_to<>> modules_;
-  bool is_golden_covered_ = false, is_actual_covered_ = false;
+  // One run, by the names that it has for its modules.
+  struct OfRun {
+    std::unordered_map<std::string, Module, Hash, std::equal_to<>> modules = {};
+    bool is_covered = false;
+    void add(const dump::OperatorRun& run, bool is_paired);
+    double share() const;
+  };
+  OfRun golden_, actual_;
 };
 
 }  // namespace opdump::compare

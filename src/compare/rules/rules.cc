@@ -26,7 +26,7 @@ std::span<const Rule* const> rules() {
       &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains, &kMaskedNumbers,
       &kScaledGradients,
       // Why outputs differ that are still bad.
-      &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair, &kHandedNumber,
+      &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair, &kPairByPlace,
       // After the last operator: what the bad ones mean together.
       &kOtherWay, &kResizedTensors, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.

@@ -495,7 +495,7 @@ constexpr Example kExamples[] = {
     {"other-framework", fill_frameworks, "answer same", "answer incomplete"},
     {"weak-pair", fill_weak_pair, "row Default_neg-op0 uncertain", "row Default_neg-op0 inherited"},
     {"scaled-gradients", fill_scaled, "answer same", "answer differs"},
-    {"handed-number", fill_handed, "answer incomplete", "answer differs"},
+    {"pair-by-place", fill_handed, "answer incomplete", "answer differs"},
     {"wrong-region", fill_region, "a compiled region with a result that golden lacks",
      "first Default_tan-op0"},
     {"other-rank", fill_ranks, "first e", "first r"},

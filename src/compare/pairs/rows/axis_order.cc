@@ -1,13 +1,16 @@
 #include "compare/pairs/rows/axis_order.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/text/text.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
+#include "compare/pairs/frame/scope.h"
 #include "compare/pairs/rows/common_rows.h"
 #include "compare/pairs/rows/match_rows.h"
 #include "compare/pairs/rows/row_origin.h"
@@ -178,16 +181,44 @@ std::vector<std::int64_t> find_moved_axes(const PairedRuns& runs, std::string& b
   return {};
 }
 
-// Whether there are tensors of other shapes, and all of them may have the same elements.
+// Whether the tensors of a pair may have the same elements.
+bool fits(const PairedRuns& runs, std::size_t place, const AxisOrder& order) {
+  return std::ranges::none_of(runs.slots(place), [&](const ShapedSlot& slot) {
+    return slot.is_other_shape() && order.plans(slot.golden, slot.actual).empty();
+  });
+}
+
+// Autograd computes the gradients of a product's two factors in an order of its own: operators of one name
+// that do not fit exchange their partners if both fit then. `pairs` are those of `runs`.
+void exchange_partners(const PairedRuns& runs, const AxisOrder& order, std::vector<OperatorPair>& pairs) {
+  using Key = std::tuple<std::uint32_t, std::int64_t, std::string>;  // rank, step, scope with the type
+  std::map<Key, std::vector<std::size_t>> misfits;
+  for (std::size_t place = 0; place < pairs.size(); ++place) {
+    if (!pairs[place].is_whole() || fits(runs, place, order)) continue;
+    const dump::OperatorRun run = runs.runs(true).without_slots(pairs[place].golden);
+    auto& others = misfits[{run.rank, run.step, std::string(without_number(run.name, run.type))}];
+    const auto partner = std::ranges::find_if(others, [&](std::size_t other) {
+      std::swap(pairs[place].actual, pairs[other].actual);
+      const bool is_better = fits(runs, place, order) && fits(runs, other, order);
+      if (!is_better) std::swap(pairs[place].actual, pairs[other].actual);
+      return is_better;
+    });
+    partner == others.end() ? others.push_back(place) : static_cast<void>(others.erase(partner));
+  }
+}
+
+// Whether there are tensors of other shapes, and all of them before the loss may have the same elements: what
+// follows in the backward pass follows from these.
 bool explains_shapes(const PairedRuns& runs, const AxisOrder& order) {
   bool has_other = false;
   for (std::size_t place = 0; place < runs.pairs().size(); ++place) {
-    if (!runs.pairs()[place].is_whole()) continue;
-    for (const ShapedSlot& slot : runs.slots(place)) {
-      if (!slot.is_other_shape()) continue;
-      if (order.plans(slot.golden, slot.actual).empty()) return false;
-      has_other = true;
-    }
+    const OperatorPair& pair = runs.pairs()[place];
+    if (!pair.is_whole()) continue;
+    const bool has_other_here =
+        std::ranges::any_of(runs.slots(place), [](const ShapedSlot& slot) { return slot.is_other_shape(); });
+    has_other |= has_other_here;
+    const bool is_backward = phase_of(runs.runs(true).without_slots(pair.golden)) == model::Phase::backward;
+    if (has_other_here && !is_backward && !fits(runs, place, order)) return false;
   }
   return has_other;
 }
@@ -239,7 +270,9 @@ std::unique_ptr<const AxisOrder> pair_axis_order(const RunsOfBoth& runs, Pairing
   if (!paired.wiring(true).is_recorded() || !paired.wiring(false).is_recorded()) return nullptr;
   std::string by;
   auto order = std::make_unique<const AxisOrder>(find_moved_axes(paired, by));
-  if (!explains_shapes(paired, *order)) return nullptr;
+  exchange_partners(paired, *order, by_name.pairs);
+  // Where the data has moved axes, a tensor that does not fit is a fault.
+  if (by.empty() && !explains_shapes(paired, *order)) return nullptr;
   by_name.notes.push_back(
       by.empty() ? "one run has axes that the other one has merged: their elements are compared in order"
                  : "actual has axes in another order: " + by);

@@ -5,6 +5,6 @@
 
 namespace opdump::compare {
 
-extern const Rule kOtherArgument, kTermsOfASum, kFedByOtherRank, kOtherState, kWeakPair, kHandedNumber;
+extern const Rule kOtherArgument, kTermsOfASum, kFedByOtherRank, kOtherState, kWeakPair, kPairByPlace;
 
 }  // namespace opdump::compare

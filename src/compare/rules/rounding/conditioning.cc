@@ -178,6 +178,8 @@ void CancelledTensors::add(const OperatorComparison& op, const SlotComparison& s
         std::tuple(slot.metrics->count, slot.metrics->max_abs_golden, slot.metrics->max_abs_actual);
     by_golden_.emplace(std::pair(count, golden), actual);
     by_actual_.emplace(std::pair(count, actual), golden);
+    if (std::isfinite(slot.metrics->rmse))
+      norms_.emplace(std::pair(count, slot.metrics->rmse), slot.metrics->actual_norm);
     return;
   }
   if (const auto whole = fingerprint_of(whole_of(slot))) {
@@ -189,6 +191,15 @@ void CancelledTensors::add(const OperatorComparison& op, const SlotComparison& s
   if (auto tensor = read_tensor(slot))
     averages_.add(std::to_string(run.step) + " " + run.name + " " + slot_name(slot), run.rank,
                   std::move(*tensor));
+}
+
+bool CancelledTensors::has_norms(const math::Metrics& metrics) const {
+  constexpr double kSumRounding = 1e-9;  // relative, of sums of squares in another order
+  const auto first = norms_.lower_bound({metrics.count, metrics.rmse * (1 - kSumRounding)}),
+             last = norms_.upper_bound({metrics.count, metrics.rmse * (1 + kSumRounding)});
+  return metrics.rmse > 0 && std::any_of(first, last, [&](const auto& known) {
+           return std::abs(known.second - metrics.actual_norm) <= kSumRounding * known.second;
+         });
 }
 
 // `dtype`: of the other run's tensor.
@@ -207,7 +218,9 @@ bool CancelledTensors::contain(const OperatorComparison& op, const SlotCompariso
     const math::Metrics& metrics = *slot.metrics;
     return has(by_golden_, metrics.count, metrics.max_abs_golden, metrics.max_abs_actual,
                slot.actual->dtype) ||
-           has(by_actual_, metrics.count, metrics.max_abs_actual, metrics.max_abs_golden, slot.golden->dtype);
+           has(by_actual_, metrics.count, metrics.max_abs_actual, metrics.max_abs_golden,
+               slot.golden->dtype) ||
+           has_norms(metrics);
   }
   if (wholes_.empty() || slot.verdict == Verdict::match) return false;
   const auto whole = fingerprint_of(whole_of(slot));

@@ -38,8 +38,8 @@ std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComp
 bool is_cancellation(const OperatorComparison& op, double input, bool has_types = false,
                      const std::function<bool(const SlotComparison&)>& is_settled = {});
 
-// Tensors that differ by much, and by rounding only: recognised by what they contain, also where one run has
-// converted them to 16 bits since.
+// Tensors that differ by much, and by rounding only: recognised by what they contain, in any order, also
+// where one run has converted them to 16 bits since.
 class CancelledTensors {
  public:
   void add(const OperatorComparison& op, const SlotComparison& slot);
@@ -48,8 +48,12 @@ class CancelledTensors {
  private:
   // By the number of elements and what one run has where they differ most: what the other one has there.
   using Peaks = std::multimap<std::pair<std::uint64_t, double>, double>;
+  bool has_norms(const math::Metrics& metrics) const;
   static bool has(const Peaks& peaks, std::uint64_t count, double one, double other, model::DType dtype);
   Peaks by_golden_, by_actual_;
+  // Of both runs' elements in another order, of which another one may differ as much: by number of elements
+  // and root mean square of the differences, the norm of actual.
+  std::multimap<std::pair<std::uint64_t, double>, double> norms_;
   // Of which ranks have shards, by what they contain: the greatest difference.
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> wholes_;
   RankAverages averages_;

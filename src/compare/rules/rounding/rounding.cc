@@ -153,8 +153,8 @@ class Rounding : public RuleState {
   bool is_flip(const OperatorComparison& op, const Distances& distances) const;
   // `chooses`: it made the choice, and does not only read what follows from one.
   void excuse_flip(OperatorComparison& op, bool chooses);
-  // Of an output that has not just grown: what reads it may differ as much. `amplified`: both runs computed
-  // it right.
+  // Of an output that has not just grown, or follows from one: what reads it may differ as much. `amplified`:
+  // both runs computed it right.
   void excuse_slots(OperatorComparison& op, const Distances& distances, bool is_grown,
                     std::optional<bool> amplified);
   void raise_noise(const OperatorComparison& op, double output);
@@ -278,7 +278,7 @@ void Rounding::excuse_slots(OperatorComparison& op, const Distances& distances, 
   for (SlotComparison& slot : op.slots) {
     if (!is_difference(slot.verdict)) continue;
     slot.verdict = Verdict::rounding;
-    if (is_grown || side_of(slot) != model::Side::output) continue;
+    if ((is_grown && !distances.has_known()) || side_of(slot) != model::Side::output) continue;
     const bool is_from_amplified = distances.has_amplified && slot.metrics &&
                                    slot.metrics->relative_l2 <= kAmplifiedGain * distances.input;
     (!distances.has_cancelled && (amplified || is_from_amplified) ? amplified_ : cancelled_).add(op, slot);

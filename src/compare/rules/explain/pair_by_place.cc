@@ -12,20 +12,21 @@
 namespace opdump::compare {
 namespace {
 
-class HandedNumber : public RuleState {
+class PairByPlace : public RuleState {
  public:
-  explicit HandedNumber(const Study& study) : study_(study) {}
+  explicit PairByPlace(const Study& study) : study_(study) {}
 
   bool look(OperatorComparison& op, Ledger& ledger) override {
-    if (op.golden == nullptr || op.actual == nullptr || op.verdict != Verdict::input_differs ||
-        !model::has_trait(op.run().type, model::Trait::hands_over) ||
-        is_made_by_pair(op, study_.pairs[ledger.next_place()]))
-      return false;
-    // There are more of them in one run: the two were only the nearest to each other.
+    if (op.golden == nullptr || op.actual == nullptr) return false;
     const bool is_by_place = op.paired_by == PairedBy::alignment;
+    const bool hands_over =
+        op.verdict == Verdict::input_differs && model::has_trait(op.run().type, model::Trait::hands_over);
+    const bool copies = is_by_place && op.verdict == Verdict::inherited &&
+                        model::has_trait(op.run().type, model::Trait::casts);
+    if ((!hands_over && !copies) || is_made_by_pair(op, study_.pairs[ledger.next_place()])) return false;
     op.verdict = is_by_place ? Verdict::skipped : Verdict::uncertain;
     op.cause = is_by_place ? std::string() : explain_numbers(op);
-    if (is_by_place) op.left_out = "each run hands over a number of its own";
+    if (is_by_place) op.left_out = "it is paired by its place alone, and reads what other operators made";
     for (SlotComparison& slot : op.slots) {
       if (!is_difference(slot.verdict)) continue;
       slot.verdict = op.verdict;
@@ -62,16 +63,17 @@ class HandedNumber : public RuleState {
 
 }  // namespace
 
-const Rule kHandedNumber{
-    .name = "handed-number",
+const Rule kPairByPlace{
+    .name = "pair-by-place",
     .sentence =
-        "a number that the program gets from other operators in each run is an open question, and none where "
-        "one run has more of them: what reads the number is compared",
+        "a copy, or a number for the program, of what other operators made in each run is no pair if only "
+        "its "
+        "place says so: what reads it is compared; else such a number is an open question",
     .stage = Stage::explain,
     .applies =
         [](const Study& study) {
           return study.is_plain() && study.golden_wiring->is_recorded() && study.actual_wiring->is_recorded();
         },
-    .begin = begin_state<HandedNumber>};
+    .begin = begin_state<PairByPlace>};
 
 }  // namespace opdump::compare
