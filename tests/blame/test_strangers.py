@@ -161,6 +161,13 @@ def test_other_caches_and_other_classes(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("causal", None), ("one_row", None), ("train", None), ("causal_fault", "searchsorted|masked_fill|bitwise|eq-op"), ("train_fault", "remainder|places-Embedding"),
+])
+def test_documents_one_behind_the_other(name, culprit, tmp_path):
+    check(tmp_path, "packed.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("encoder", None), ("heads", None), ("encoder_fault", "add-op|unsqueeze|slice"), ("heads_fault", "mul-op|bmm"),
 ])
 def test_axes_in_another_order_or_merged(name, culprit, tmp_path):

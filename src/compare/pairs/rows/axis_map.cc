@@ -109,14 +109,17 @@ std::optional<std::vector<RowAxisMap::Block>> project(const RowAxisMap& map,
   return found;
 }
 
-// One tensor is the same all along an axis of the other.
+// One tensor is the same all along an axis of the other: the first named one of its extent, if there is one.
 Product spread(const RowAxisMap& map, std::int64_t golden, std::int64_t actual) {
-  const NamedAxis& rows = map.axes.front();
-  const bool is_row = golden == 1 ? actual == rows.actual : golden == rows.golden;
+  const std::size_t most = map.is_packed ? map.axes.size() : 1;
+  std::size_t named = 0;
+  while (named < most && (golden == 1 ? actual != map.axes[named].actual : golden != map.axes[named].golden))
+    ++named;
+  const bool is_named = named < most;
   const std::int64_t size = std::max(golden, actual);
-  return {{.axis = is_row ? 0 : kNone,
-           .golden = is_row ? rows.golden : size,
-           .actual = is_row ? rows.actual : size,
+  return {{.axis = is_named ? named : kNone,
+           .golden = is_named ? map.axes[named].golden : size,
+           .actual = is_named ? map.axes[named].actual : size,
            .spreads_golden = golden == 1,
            .spreads_actual = actual == 1}};
 }
@@ -202,7 +205,9 @@ std::string describe(const RowAxisMap& map) {
 
 std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const Shape& golden, const Shape& actual,
                                      bool is_spread) {
-  if (golden.rank() != actual.rank() && !is_spread) return std::nullopt;
+  const bool lacks_row =
+      map.is_packed && (golden.rank() + 1 == actual.rank() || actual.rank() + 1 == golden.rank());
+  if (golden.rank() != actual.rank() && !is_spread && !lacks_row) return std::nullopt;
   AxesOfSlot found;
   found.has_axis.assign(map.axes.size(), false);
   if (golden == actual) return found;

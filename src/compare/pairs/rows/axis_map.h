@@ -33,6 +33,9 @@ struct RowAxisMap {
 
   std::vector<NamedAxis> axes = {};
   std::vector<Block> blocks = {};
+  // One run has the positions of all rows one behind the other, in one row, and the other one pads its rows:
+  // it has nothing else beside what the blocks say.
+  bool is_packed = false;
 
   // Whether every place of an axis is in a block, on both sides: what sums over it sums the same.
   bool is_whole(std::size_t axis) const;
@@ -49,8 +52,9 @@ struct AxesOfSlot {
   std::vector<bool> has_axis = {};
 };
 
-// Nothing if the shapes differ by anything else than the axes of the map. `is_spread`: what an operator reads
-// may lack axes in one run, or have one element there, as a mask that is the same for all rows.
+// Nothing if the shapes differ by anything else than the axes of the map; a tensor that is packed may have no
+// axis for its one row. `is_spread`: what an operator reads may lack axes in one run, or have one element
+// there, as a mask that is the same for all rows.
 std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const model::Shape& golden,
                                      const model::Shape& actual, bool is_spread = false);
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/text/text.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/names.h"
 #include "compare/pairs/rows/find_axis_map.h"
+#include "model/operator_traits.h"
 
 namespace opdump::compare {
 namespace {
@@ -16,6 +18,16 @@ constexpr std::size_t kFirst = 3;  // steps that tell whether runs have other ro
 std::string describe_source(const PairedRuns& runs, std::size_t source) {
   const OperatorPair& pair = runs.pairs()[source];
   return one_line(operator_name(runs.runs(true).without_slots(pair.golden)));
+}
+
+std::shared_ptr<const SlotParts> leave_out(std::string why) {
+  auto parts = std::make_shared<SlotParts>();
+  parts->left_out = std::move(why);
+  return parts;
+}
+
+bool only_moves(const dump::OperatorRun& run) {
+  return kind_of(run.type).role == OperatorRole::moves || model::has_trait(run.type, model::Trait::casts);
 }
 
 }  // namespace
@@ -166,10 +178,10 @@ bool CommonRows::cover_all() const {
         if (map.axes[i].name != kKeys) places *= block[i].count;
       mapped += places;
     }
-    if (mapped != actual) return false;
+    if (mapped != actual && !map.is_packed) return false;
     Places& step = of_golden[{std::get<0>(frame), std::get<1>(frame)}];
     step.all = golden;
-    step.mapped += mapped;
+    step.mapped += map.is_packed ? golden : mapped;
   }
   return std::ranges::all_of(of_golden,
                              [](const auto& step) { return step.second.mapped == step.second.all; });
@@ -204,18 +216,17 @@ void CommonRows::add_parts(OperatorComparison& op, const OperatorPair& pair) con
                             ? sums_.source_of(place)
                             : sums_.source_of_input(place, slot.golden->index);
     if (source) {
-      auto parts = std::make_shared<SlotParts>();
-      parts->left_out = "follows from " + describe_source(runs_, *source) + ", which puts rows together";
-      slot.parts = std::move(parts);
+      slot.parts =
+          leave_out("follows from " + describe_source(runs_, *source) + ", which puts rows together");
     } else if (map != maps_.end() && slot.golden->shape && slot.actual->shape) {
-      const bool is_input = slot.golden->side == model::Side::input;
-      if (const auto axes = find_parts(map->second, *slot.golden->shape, *slot.actual->shape, is_input))
+      // A mask of all rows may be one of the tokens of each of them.
+      const bool may_spread = slot.golden->side == model::Side::input || map->second.is_packed;
+      if (const auto axes = find_parts(map->second, *slot.golden->shape, *slot.actual->shape, may_spread))
         slot.parts = axes->parts;
-      if (slot.parts == nullptr && is_of_sum(*frame, place)) {
-        auto parts = std::make_shared<SlotParts>();
-        parts->left_out = "is read for a sum over the rows of a micro-batch";
-        slot.parts = std::move(parts);
-      }
+      else if (map->second.is_packed && only_moves(*op.golden))
+        slot.parts = leave_out("has axes in another order, which positions of all rows in one have");
+      if (slot.parts == nullptr && is_of_sum(*frame, place))
+        slot.parts = leave_out("is read for a sum over the rows of a micro-batch");
     }
   }
 }

@@ -17,6 +17,28 @@ struct Root {
   ShapedSlot slot;
 };
 
+// A tensor of all rows one behind the other may have no axis for the one row.
+void give_row_axis(ShapedSlot& slot) {
+  const auto give = [](model::Shape& shape, const model::Shape& other) {
+    if (shape.rank() + 1 != other.rank()) return;
+    std::vector<std::int64_t> sizes{1};
+    sizes.insert(sizes.end(), shape.dims().begin(), shape.dims().end());
+    shape = model::Shape(sizes);
+  };
+  give(slot.golden, slot.actual);
+  give(slot.actual, slot.golden);
+}
+
+model::TensorView view_as(const dump::StoredTensor& tensor, const model::Shape& shape) {
+  model::TensorView view = tensor.view();
+  if (view.shape.rank() + 1 != shape.rank()) return view;
+  std::vector<std::int64_t> strides{view.shape.rank() == 0 ? 1 : view.shape[0] * view.strides[0]};
+  strides.insert(strides.end(), view.strides.dims().begin(), view.strides.dims().end());
+  view.shape = shape;
+  view.strides = model::Shape(strides);
+  return view;
+}
+
 // The axes in which shapes differ; nothing if these have another number of axes.
 std::optional<std::vector<std::size_t>> other_axes(const ShapedSlot& slot) {
   if (slot.golden.rank() != slot.actual.rank()) return std::nullopt;
@@ -26,10 +48,16 @@ std::optional<std::vector<std::size_t>> other_axes(const ShapedSlot& slot) {
   return axes;
 }
 
-// What reads data of other rows, in order of execution. Nothing if an operator lost rows or put some in.
-std::optional<std::vector<Root>> find_roots(const PairedRuns& runs, std::span<const std::size_t> places,
-                                            RowOrigins& origins) {
-  std::vector<Root> roots;
+// What reads data of other rows, in order of execution.
+struct Roots {
+  std::vector<Root> all = {};
+  bool has_unrelated = false;  // data of other shapes, as masks of a packed batch and of a padded one
+};
+
+// Nothing if an operator lost rows or put some in.
+std::optional<Roots> find_roots(const PairedRuns& runs, std::span<const std::size_t> places,
+                                RowOrigins& origins) {
+  Roots roots;
   for (const std::size_t place : places) {
     const OperatorPair& pair = runs.pairs()[place];
     const dump::OperatorRun run = runs.runs(true).without_slots(pair.golden);
@@ -41,8 +69,11 @@ std::optional<std::vector<Root>> find_roots(const PairedRuns& runs, std::span<co
                       actual = origins.of(false, pair.actual, slot.index);
       if (golden == RowOrigin::computed || actual == RowOrigin::computed) return std::nullopt;
       if (std::max(golden, actual) > RowOrigin::chosen) continue;
-      if (!other_axes(slot)) return std::nullopt;
-      roots.push_back({place, std::move(slot)});
+      give_row_axis(slot);
+      if (other_axes(slot))
+        roots.all.push_back({place, std::move(slot)});
+      else
+        roots.has_unrelated = true;
     }
   }
   return roots;
@@ -60,26 +91,29 @@ std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
                                     std::optional<std::int64_t> next) {
   const auto axes = other_axes(root.slot);
   if (!root.slot.has_data || !axes || axes->empty() || axes->back() > 1) return std::nullopt;
-  const auto golden = runs.read_input(true, root.place, root.slot.index),
-             actual = runs.read_input(false, root.place, root.slot.index);
-  if (!golden || !actual) return std::nullopt;
+  const auto of_golden = runs.read_input(true, root.place, root.slot.index),
+             of_actual = runs.read_input(false, root.place, root.slot.index);
+  if (!of_golden || !of_actual) return std::nullopt;
   const model::Shape &g = root.slot.golden, &a = root.slot.actual;
+  const model::TensorView golden = view_as(*of_golden, g), actual = view_as(*of_actual, a);
   RootMatch match;
   match.map.axes.push_back({"row", g[0], a[0]});
   if (axes->back() == 0) {
-    const RowMatch rows = match_rows(golden->view(), actual->view()).value_or(RowMatch());
+    const RowMatch rows = match_rows(golden, actual).value_or(RowMatch());
     match.is_exact = rows.is_exact;
-    match.is_telling = !rows.is_exact || tells_rows_apart(golden->view(), actual->view());
+    match.is_telling = !rows.is_exact || tells_rows_apart(golden, actual);
     match.map.blocks = join_rows(rows.rows);
   } else {
     match.map.axes.push_back({"position", g[1], a[1]});
-    const std::vector<CellMatch> cells = match_cells(golden->view(), actual->view(), next);
-    match.is_telling = tells_positions_apart(cells, golden->view());
+    std::vector<CellMatch> cells = match_packed(golden, actual);
+    match.map.is_packed = !cells.empty();
+    if (cells.empty()) cells = match_cells(golden, actual, next);
+    match.is_telling = tells_positions_apart(cells, golden);
     match.map.blocks = join_cells(cells);
     const bool goes_on = cells.size() == 1 && cells.front().positions.golden == next;
-    match.decides = static_cast<std::int64_t>(cells.size()) == std::min(g[0], a[0]) &&
-                    (match.is_telling || goes_on) &&
-                    !counts_positions((g[1] > a[1] ? golden : actual)->view());
+    match.decides =
+        (match.map.is_packed || static_cast<std::int64_t>(cells.size()) == std::min(g[0], a[0])) &&
+        (match.is_telling || goes_on) && !counts_positions(g[1] > a[1] ? golden : actual);
   }
   return match;
 }
@@ -92,12 +126,14 @@ enum class Objection : std::uint8_t {
 };
 
 Objection objection_of(const PairedRuns& runs, const Root& root, const RowAxisMap& map) {
-  const auto axes = find_parts(map, root.slot.golden, root.slot.actual);
+  const auto axes = find_parts(map, root.slot.golden, root.slot.actual, map.is_packed);
   if (!axes) return Objection::axes;
   if (!root.slot.has_data || axes->parts == nullptr || !axes->has_axis.front()) return Objection::none;
   const auto golden = runs.read_input(true, root.place, root.slot.index),
              actual = runs.read_input(false, root.place, root.slot.index);
-  const bool differs = golden && actual && !agree(*axes->parts, golden->view(), actual->view());
+  const bool differs =
+      golden && actual &&
+      !agree(*axes->parts, view_as(*golden, root.slot.golden), view_as(*actual, root.slot.actual));
   return differs ? Objection::elements : Objection::none;
 }
 
@@ -176,16 +212,17 @@ void keep_wanted(const std::vector<std::pair<std::int64_t, std::int64_t>>& wante
 std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const std::size_t> places,
                                       const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted,
                                       std::optional<std::int64_t> next, RowOrigins& origins) {
-  const auto roots = find_roots(runs, places, origins);
-  if (!roots || roots->empty()) return std::nullopt;
+  const auto found_roots = find_roots(runs, places, origins);
+  if (!found_roots || found_roots->all.empty()) return std::nullopt;
+  const std::vector<Root>& roots = found_roots->all;
   std::optional<FoundMap> found, disputed;
-  for (const Root& root : *roots) {
+  for (const Root& root : roots) {
     auto match = match_root(runs, root, next);
     if (!match) continue;
     if (!wanted.empty()) keep_wanted(wanted, match->map);
     if (match->map.blocks.empty()) continue;
     name_keys(runs, places, match->map);
-    const Objection objection = objection_of_all(runs, *roots, match->map);
+    const Objection objection = objection_of_all(runs, roots, match->map);
     // Its rows are alike, as those of a mask, or other data of the same rows is wrong.
     const bool is_disputed = objection == Objection::elements && match->decides && !disputed;
     if (objection != Objection::none && !is_disputed) continue;
@@ -198,9 +235,10 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
     if (found && found->is_telling) break;
   }
   if (!found) found = std::move(disputed);
+  if (found_roots->has_unrelated && !(found && found->map.is_packed)) return std::nullopt;
   if (found) found->is_telling = found->is_telling && feeds_a_module(runs, places, found->map);
   if (found || wanted.empty()) return found;
-  found = map_as_wanted(*roots, wanted);
+  found = map_as_wanted(roots, wanted);
   if (found) found->doubt = "no data of the two runs confirms that these rows are the same";
   return found;
 }

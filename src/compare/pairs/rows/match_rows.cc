@@ -56,6 +56,15 @@ std::optional<RowMatch> match_nearly(const model::TensorView& golden, const mode
   return match;
 }
 
+// Whether positions of rows can be compared one by one.
+bool have_cells(const model::TensorView& golden, const model::TensorView& actual) {
+  return golden.shape.rank() > 1 && golden.shape.rank() == actual.shape.rank() && golden.is_contiguous() &&
+         actual.is_contiguous() && golden.dtype == actual.dtype &&
+         model::dtype_info(golden.dtype).bits % 8 == 0 &&
+         golden.shape[0] * actual.shape[0] <= kMostCompared &&
+         golden.shape[1] * actual.shape[1] <= kMostPositions;
+}
+
 // What is in each position of each row, as a hash.
 struct Cells {
   std::int64_t rows = 0, positions = 0;
@@ -143,17 +152,50 @@ bool is_all_of_shorter(const Beyond& shorter, const Beyond& longer) {
                                     shorter.is_of(longer.hashes.front()));
 }
 
+// Where the rows of `padded` are in the one row of `packed`, if `padding` pads them at one end; empty if they
+// are not all there.
+std::vector<AxisStretch> unpack(const Cells& padded, const Cells& packed, std::uint64_t padding,
+                                bool at_end) {
+  std::vector<AxisStretch> rows;
+  std::int64_t next = 0;
+  for (std::int64_t row = 0; row < padded.rows; ++row) {
+    std::int64_t first = 0, last = padded.positions;
+    while (at_end && last > 0 && padded.at(row, last - 1) == padding) --last;
+    while (!at_end && first < last && padded.at(row, first) == padding) ++first;
+    for (std::int64_t i = first; i < last; ++i, ++next)
+      if (next == packed.positions || padded.at(row, i) != packed.at(0, next)) return {};
+    rows.push_back({.golden = first, .actual = next - (last - first), .count = last - first});
+  }
+  return next == packed.positions ? rows : std::vector<AxisStretch>();
+}
+
 }  // namespace
+
+std::vector<CellMatch> match_packed(const model::TensorView& golden, const model::TensorView& actual) {
+  std::vector<CellMatch> found;
+  if (!have_cells(golden, actual) || (golden.shape[0] == 1) == (actual.shape[0] == 1)) return found;
+  const bool is_golden_packed = golden.shape[0] == 1;
+  const Cells padded = cells_of(is_golden_packed ? actual : golden),
+              packed = cells_of(is_golden_packed ? golden : actual);
+  std::vector<AxisStretch> rows;
+  for (const bool at_end : {true, false})
+    for (std::int64_t row = 0; row < padded.rows && rows.empty(); ++row)
+      rows = unpack(padded, packed, padded.at(row, at_end ? padded.positions - 1 : 0), at_end);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CellMatch cell{.golden = static_cast<std::int64_t>(i), .actual = 0, .positions = rows[i]};
+    if (is_golden_packed) {
+      std::swap(cell.golden, cell.actual);
+      std::swap(cell.positions.golden, cell.positions.actual);
+    }
+    if (cell.positions.count > 0) found.push_back(cell);
+  }
+  return found;
+}
 
 std::vector<CellMatch> match_cells(const model::TensorView& golden, const model::TensorView& actual,
                                    std::optional<std::int64_t> next) {
   std::vector<CellMatch> found;
-  const bool can_match = golden.shape.rank() > 1 && golden.shape.rank() == actual.shape.rank() &&
-                         golden.is_contiguous() && actual.is_contiguous() && golden.dtype == actual.dtype &&
-                         model::dtype_info(golden.dtype).bits % 8 == 0 &&
-                         golden.shape[0] * actual.shape[0] <= kMostCompared &&
-                         golden.shape[1] * actual.shape[1] <= kMostPositions;
-  if (!can_match) return found;
+  if (!have_cells(golden, actual)) return found;
   const Cells in_golden = cells_of(golden), in_actual = cells_of(actual);
   std::vector<bool> is_taken(static_cast<std::size_t>(in_golden.rows));
   for (std::int64_t a = 0; a < in_actual.rows; ++a) {

@@ -35,6 +35,10 @@ bool tells_rows_apart(const model::TensorView& golden, const model::TensorView& 
 std::vector<CellMatch> match_cells(const model::TensorView& golden, const model::TensorView& actual,
                                    std::optional<std::int64_t> next = std::nullopt);
 
+// Of two tensors of which one has the positions of all rows of the other one in one row, without what pads
+// these at their beginning or end: where each row is. Empty if that is not so.
+std::vector<CellMatch> match_packed(const model::TensorView& golden, const model::TensorView& actual);
+
 // Whether what two tensors have in common is not the same in all positions, as in a mask.
 bool tells_positions_apart(const std::vector<CellMatch>& cells, const model::TensorView& golden);
 

@@ -56,6 +56,24 @@ TEST(MatchRowsTest, PaddedRows) {
   EXPECT_EQ(found[0].positions, (AxisStretch{2, 1, 3}));
 }
 
+TEST(MatchRowsTest, RowsOneBehindTheOther) {
+  const std::vector<std::int64_t> padded{5, 6, 0, 0, 7, 8, 9, 0, 4, 0, 0, 0},
+      left{0, 0, 5, 6, 0, 7, 8, 9, 0, 0, 0, 4}, packed{5, 6, 7, 8, 9, 4}, other{5, 6, 8, 7, 9, 4},
+      shorter{5, 6, 7, 8, 9};
+  auto found = match_packed(tokens(padded, 3), tokens(packed, 1));
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[1].golden, 1);
+  EXPECT_EQ(found[1].actual, 0);
+  EXPECT_EQ(found[1].positions, (AxisStretch{0, 2, 3}));
+  found = match_packed(tokens(packed, 1), tokens(left, 3));
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[2].actual, 2);
+  EXPECT_EQ(found[2].positions, (AxisStretch{5, 3, 1}));
+  EXPECT_TRUE(match_packed(tokens(padded, 3), tokens(other, 1)).empty());
+  EXPECT_TRUE(match_packed(tokens(padded, 3), tokens(shorter, 1)).empty());
+  EXPECT_TRUE(match_packed(tokens(packed, 1), tokens(packed, 1)).empty());
+}
+
 TEST(MatchRowsTest, PositionsThatAreCounted) {
   EXPECT_TRUE(counts_positions(tokens({0, 1, 2, 3, 0, 0, 1, 2}, 2)));
   EXPECT_TRUE(counts_positions(tokens({1, 1, 1, 1}, 1)));

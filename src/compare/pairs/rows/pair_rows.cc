@@ -66,7 +66,7 @@ Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairi
   if (rows == nullptr) return rows;
   // Without a request, only where all follows from rows that both have: in a training step that has lost
   // rows, what depends on the batch as a whole is the question.
-  if (!is_wanted && (!rows->is_telling() || trains(golden))) {
+  if (!is_wanted && (!rows->is_telling() || (trains(golden) && !rows->are_all_there()))) {
     pairing.notes.push_back("--rows auto compares what both runs have: " + rows->note());
     return Found();
   }
