@@ -61,6 +61,15 @@ bool is_part_of_input(const tf::Tensor& output, tf::OpKernelContext& context) {
   return false;
 }
 
+// Whether `output` was there before and is no input's memory: an element of a list, kept for the gradient.
+bool is_kept(const tf::Tensor& output, tf::OpKernelContext& context) {
+  const void* const base = base_of(output);
+  if (!base || !blocks().is_known(base)) return false;
+  for (int i = 0; i < context.num_inputs(); ++i)
+    if (context.has_input(i) && !context.input_is_ref(i) && base_of(context.input(i)) == base) return false;
+  return true;
+}
+
 // An operator on references returns the first one. It writes to the others, too, as ApplyAdam to the moments:
 // these are outputs, as those of an operator on resources are.
 void add_references(tf::OpKernelContext& context, const Layouts& layouts, std::size_t index,
@@ -137,6 +146,7 @@ void Observer::enter(const char* unit, Section section) {
 
 void Observer::begin_unit(const char* unit) {
   if (sections > 0) return;
+  blocks().begin_call();
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!units_.insert(unit).second && !has_optimizer_ && !is_explicit_) {
     begin_step(step_ + 1);
@@ -261,7 +271,7 @@ void Observer::end(const Execution& execution, tf::OpKernel& kernel, tf::OpKerne
       else if (is_part_of_input(*output, context))
         outputs.add(*output, index, layouts.output(index));
       else
-        outputs.add_written(*output, index, layouts.output(index));
+        outputs.add_written(*output, index, layouts.output(index), !is_kept(*output, context));
     }
   if (execution.kind == Kind::updating && !failed)
     for (int i = 0; i < context.num_inputs(); ++i)

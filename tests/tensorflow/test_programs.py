@@ -55,6 +55,34 @@ def test_makers_left_what_is_read(name, recordings):
     assert counts["whole"] > 10 and counts["unknown"] == 0, counts
 
 
+def test_memory_of_others_is_used_again(tmp_path):
+    """Each step's input lies where that of the step before lay, which the gradient has read from a list."""
+    text = """
+import numpy as np
+import tensorflow as tf
+
+memory = np.zeros(64, np.float32)
+start = -memory.ctypes.data % 64 // 4
+x = memory[start:start + 24].reshape(4, 6)
+weight = tf.Variable(tf.ones((6, 6)), name="weight")
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        for _ in tf.range(2):
+            x = tf.tanh(tf.matmul(x, weight))
+        loss = tf.reduce_sum(x)
+    weight.assign_sub(0.01 * tape.gradient(loss, weight))
+
+for i in range(3):
+    x[:] = np.random.default_rng(i).standard_normal((4, 6))
+    step(tf.experimental.dlpack.from_dlpack(x.__dlpack__()))
+"""
+    script(text, tmp_path, "-o", "dump", "--steps", "all")
+    counts = wiring.check(tmp_path / "dump/rank_0")
+    assert counts["whole"] > 100 and counts["outside"] > 50 and counts["unknown"] == 0, counts
+
+
 @pytest.mark.parametrize("name, layer", [("functions", "second"), ("eager", "second")])
 def test_a_fault_is_found_in_its_layer(name, layer, recordings):
     directory, _ = recordings(name)
