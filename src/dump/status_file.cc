@@ -261,12 +261,23 @@ std::vector<StatusFile> list_statuses(const std::filesystem::path& rank_director
   return statuses;
 }
 
-Result<RecordingStatus> read_status(const std::filesystem::path& rank_directory) {
+Result<RecordingStatus> read_status(const std::filesystem::path& rank_directory,
+                                    const std::set<std::string>& times) {
   std::vector<StatusFile> files = list_statuses(rank_directory);
   if (files.empty())
     return Error(Code::not_found, (rank_directory / kStatusFileName).string() + ": there is none");
+  const auto is_read = [&](const StatusFile& file) {
+    return file.status && times.contains(file.status->time_directory);
+  };
+  if (const auto first = std::ranges::find_if(files, is_read); first != files.end())
+    std::rotate(files.begin(), first, first + 1);
   if (!files.front().status) return files.front().status.take_error();
   RecordingStatus whole = std::move(*files.front().status);
+  const auto is_elsewhere = [&](const StatusFile& file) {
+    return !times.empty() && file.status && file.status->run_id != whole.run_id && !is_read(file) &&
+           !file.status->time_directory.empty();
+  };
+  files.erase(std::remove_if(files.begin() + 1, files.end(), is_elsewhere), files.end());
   if (whole.state == "idle") whole.state = "complete";  // a worker's; the program itself records nothing
   for (const StatusFile& file : std::span(files).subspan(1)) add_process(whole, file);
   note_earlier(whole);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,7 +90,9 @@ struct StatusFile {
 std::vector<StatusFile> list_statuses(const std::filesystem::path& rank_directory);
 
 // How the recording of a rank as a whole ended: the main process's status with what the others (data-loading
-// workers) recorded and lost. Errors: not_found (a dump of another tool has none), corrupt.
-Result<RecordingStatus> read_status(const std::filesystem::path& rank_directory);
+// workers) recorded and lost. Of runs that recorded there at once, those that have one of the `times` for
+// their directory; if no times are given, all. Errors: not_found (a dump of another tool has none), corrupt.
+Result<RecordingStatus> read_status(const std::filesystem::path& rank_directory,
+                                    const std::set<std::string>& times = {});
 
 }  // namespace opdump::dump

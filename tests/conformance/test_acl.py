@@ -220,7 +220,11 @@ def test_another_run_adds_a_directory_of_its_time(acl, opdump):
         assert subprocess.run(words, cwd=opdump.directory, check=True).returncode == 0
     together = [subprocess.Popen(words, cwd=opdump.directory) for _ in range(2)]
     assert [process.wait() for process in together] == [0, 0]
-    assert len(list(acl.root.glob("2*/0/*/*/*/relu.*"))) == len(list(acl.root.glob("2*"))) == 4
+    times = sorted(acl.root.glob("2*"))
+    assert len(list(acl.root.glob("2*/0/*/*/*/relu.*"))) == len(times) == 4
+    for one in times[-1], acl.root:  # that others recorded there at once is no lack of it
+        done = subprocess.run([os.environ["OPDUMP_BIN"], "compare", times[-2], one], capture_output=True, text=True)
+        assert done.returncode == 0 and "no difference: " in done.stdout, done.stdout
 
 
 def test_without_a_dump_nothing_is_dumped(opdump):

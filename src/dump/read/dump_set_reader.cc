@@ -80,7 +80,9 @@ void DumpSetReader::read_directory(StepDirectory step) {
   const auto find_network = [&] {
     if (network) return;
     network = has_fingerprints ? std::string() : networks_.add(step);
-    if (!is_by_device(location) || beside_) return;
+    if (!is_by_device(location)) return;
+    std::ranges::copy_if(step.trail, std::inserter(times_, times_.end()), is_time);
+    if (beside_) return;
     beside_ = "/";
     for (std::size_t i = 0; i < location.root_length; ++i) *beside_ /= step.trail[i];
   };
@@ -196,7 +198,7 @@ void DumpSetReader::place_constants() {
 }
 
 Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory) {
-  if (auto status = read_status(directory)) {
+  if (auto status = read_status(directory, times_)) {
     check_unread(rank, *status);
     set_.statuses_[rank] = std::move(*status);
   } else if (status.error().code() != Code::not_found) {

@@ -73,6 +73,7 @@ class DumpSetReader {
   std::vector<std::uint32_t> processes_;         // that stand for ranks, in the order in which they were met
   std::vector<Overflow> device_overflows_;       // of trees that know devices only
   std::set<std::uint32_t> devices_;              // that count as ranks so far
+  std::set<std::string> times_;                  // directories of times that were read
   std::map<std::string, std::uint64_t> absent_;  // operators that graphs executed, and nothing is there of
   std::optional<std::filesystem::path> beside_;  // the root of a tree whose ranks do not lead to its steps
 };

@@ -496,6 +496,29 @@ TEST_F(DumpSetTest, RanksOfTwoRunsAreNotTakenForOne) {
   EXPECT_EQ(problems(), 0u);
 }
 
+// Of programs of CANN that shared a dump_path: each directory of a time is a recording of its own.
+TEST_F(DumpSetTest, ARunThatRecordedThereAtOnceIsNoLackOfTheOneThatIsRead) {
+  const std::string times[] = {"20260101000000", "20260101000001"};
+  for (unsigned number = 1; const std::string& time : times) {
+    RecordingStatus status;
+    status.state = "complete";
+    status.run_id = std::string(16, number == 1 ? 'a' : 'b');
+    status.time_directory = time;
+    ASSERT_TRUE(make_directories(root_ / "rank_0", 0700));
+    ASSERT_TRUE(write_status(root_ / "rank_0", status, status_file_name("", number++)));
+    write_files(root_ / time / "0/net/0/0",
+                {"Add.Default_a-op0.0.0.1735689600000000.output.0.ND.float32.npy"});
+  }
+  for (const auto& [path, run] : {std::pair(root_, 'b'), std::pair(root_ / times[0], 'a')}) {
+    const DumpSet set = read(path);
+    ASSERT_EQ(set.statuses().size(), 1u);
+    const RecordingStatus& status = set.statuses().begin()->second;
+    EXPECT_EQ(status.run_id, std::string(16, run)) << path;
+    EXPECT_EQ(status.state, "complete") << path;
+    EXPECT_TRUE(set.problems().empty()) << set.problems()[0].what;
+  }
+}
+
 // The last one of two times of a device is read: nothing may be said of the rank that recorded the other one.
 TEST_F(DumpSetTest, ARecordingThatIsNotReadIsAProblem) {
   RecordingStatus first, second;
