@@ -77,8 +77,12 @@ DumpFilter conclude(const Runs& runs, const std::map<std::string, std::uint64_t>
   DumpFilter filter;
   bool has_inputs = false, has_outputs = false;
   std::size_t operators = 0;
-  for (std::size_t i = 0; i < runs.size() && !(has_inputs && has_outputs); ++i) {
-    if (runs.without_slots(i).type == "Parameter") continue;
+  filter.parameters = false;
+  for (std::size_t i = 0; i < runs.size() && !(has_inputs && has_outputs && filter.parameters); ++i) {
+    if (runs.without_slots(i).type == "Parameter") {
+      filter.parameters = true;
+      continue;
+    }
     ++operators;
     for (const Slot& slot : runs.slots(i))
       (slot.side == model::Side::input ? has_inputs : has_outputs) |=
@@ -100,6 +104,7 @@ DumpFilter conclude(const Runs& runs, const std::map<std::string, std::uint64_t>
 }  // namespace
 
 bool DumpFilter::may_lack(const OperatorRun& run) const {
+  if (!parameters && leaves_out() && run.type == "Parameter") return true;
   if (operators.empty()) return false;
   const std::string& name = run.op != nullptr ? run.op->name : run.name;
   if (!absent.empty()) return absent.contains(kind_name(name));

@@ -28,6 +28,7 @@ struct DumpFilter {
   std::shared_ptr<const plan::OpSelector> selector = nullptr;
   // Operators of which a graph executed more than are there (kind_name() in dump/read/graph_nodes.h).
   std::set<std::string, std::less<>> absent = {};
+  bool parameters = true;  // false: none are there, and nothing says that none were to be
 
   bool leaves_out() const { return !inputs || !outputs || !operators.empty(); }
 

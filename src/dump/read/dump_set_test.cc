@@ -220,6 +220,9 @@ TEST_F(DumpSetTest, KnowsWhatItWasAskedToLeaveOut) {
   EXPECT_EQ(read(root_).filter().operators, "1 operator of the graphs absent");
   EXPECT_TRUE(read(root_).filter().may_lack(make_run("Mul", "Default/Mul-op3")));
   EXPECT_FALSE(read(root_).filter().may_lack(make_run("Sub", "Default/Sub-op0"))) << "which no graph has";
+  EXPECT_TRUE(read(root_).filter().may_lack(make_run("Parameter", "fc_weight"))) << "it has none of them";
+  write_files(step_, {"Parameter.fc_bias.0.0.1700000000000002.output.0.DefaultFormat.Float32.npy"});
+  EXPECT_FALSE(read(root_).filter().may_lack(make_run("Parameter", "fc_weight")));
   write_text(root_ / "rank_2/.dump_metadata/data_dump.json",
              R"({"common_dump_settings": {"dump_mode": 1, "kernels": ["Add"], "input_output": 2}})");
   const DumpFilter filter = read(root_).filter();
