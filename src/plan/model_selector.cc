@@ -16,10 +16,11 @@ bool holds(const std::vector<std::string>& list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
 }
 
+constexpr std::string_view kCall = "StatefulPartitionedCall/";  // of a function of TensorFlow
+
 // What a user may write for an operator: its name, that of its files, and both without "-", which some front
 // ends do not allow in a list of names; and those of a function of TensorFlow with and without its call.
 std::vector<std::string> spellings(const std::string& name) {
-  constexpr std::string_view kCall = "StatefulPartitionedCall/";
   const std::string other =
       name.starts_with(kCall) ? name.substr(kCall.size()) : std::string(kCall).append(name);
   std::vector<std::string> texts{name, model::sanitise_name(name), other, model::sanitise_name(other)};
@@ -209,7 +210,8 @@ std::vector<std::string> ModelSelector::describe_unmatched(std::span<const std::
   const auto note = [&](std::string_view what, const std::string& name,
                         std::span<const std::string_view> others) {
     if (!hits_.contains(name))
-      sentences.push_back(std::string(what) + " '" + name + "' of dump_list" + nearest(name, others));
+      sentences.push_back(std::string(what) + " '" + name + "' of dump_list" +
+                          nearest(name.starts_with(kCall) ? name.substr(kCall.size()) : name, others));
   };
   const bool only_nameless = std::ranges::find(rules_, "", &ModelRule::model) != rules_.end();
   for (const ModelRule& rule : rules_) {

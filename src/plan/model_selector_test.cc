@@ -65,6 +65,18 @@ TEST(ModelSelector, NamesAreThoseOfFilesToo) {
   }
 }
 
+// With the call's prefix all names would be far away.
+TEST(ModelSelector, NamesNearOneWithItsCall) {
+  ModelSelector selector;
+  selector.add(
+      {.model = "", .lists_operators = true, .operators = {"StatefulPartitionedCall/net/dense/Bias"}});
+  EXPECT_FALSE(selector.choose(make_operator("net/dense/BiasAdd")).wanted);
+  const std::string_view names[] = {"net/dense/BiasAdd", "net/dense/MatMul"};
+  EXPECT_THAT(selector.describe_unmatched(names),
+              ElementsAre("no operator is the layer 'StatefulPartitionedCall/net/dense/Bias' of dump_list; "
+                          "nearest: net/dense/BiasAdd or net/dense/MatMul"));
+}
+
 // TorchAir's dump_layer = "Add Add_1" has names of the graph engine: a type, and its number in the graph.
 TEST(ModelSelector, NamesOfTheGraphEngine) {
   ModelSelector selector;
