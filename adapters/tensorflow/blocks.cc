@@ -24,12 +24,12 @@ void Blocks::name(const void* base, const char* name, opdump_role role) {
   block.role = role;
 }
 
-void Blocks::note_write(const void* base, bool is_made) {
+void Blocks::note_write(const void* base) {
   Shard& s = shard(base);
   const std::lock_guard<std::mutex> lock(s.mutex);
   Block& block = renew(s, base);
   ++block.version;
-  block.is_made |= is_made;
+  block.is_made = true;
 }
 
 bool Blocks::is_known(const void* base) {

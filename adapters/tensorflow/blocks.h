@@ -19,7 +19,7 @@ struct Block {
   std::uint64_t version = 1;   // of what it holds
   const char* name = nullptr;  // of what it holds, if the program has one for it
   opdump_role role = OPDUMP_INPUT;
-  bool is_made = false;    // by an operator, in memory that nobody knew or that it read
+  bool is_made = false;    // by an operator
   std::uint64_t call = 0;  // in which it was last used
 };
 
@@ -29,8 +29,8 @@ class Blocks {
   Block find(const void* base);
   // `name` lives as long as the process.
   void name(const void* base, const char* name, opdump_role role);
-  // An operator has written to the block that begins at `base`, or returns it as an element of a list.
-  void note_write(const void* base, bool is_made);
+  // An operator has written to the block that begins at `base`.
+  void note_write(const void* base);
   bool is_known(const void* base);
   // The block was allocated or released.
   void forget(const void* base);

@@ -61,13 +61,17 @@ bool is_part_of_input(const tf::Tensor& output, tf::OpKernelContext& context) {
   return false;
 }
 
-// Whether `output` was there before and is no input's memory: an element of a list, kept for the gradient.
+// Whether `output` was there before: an element of a list, kept for the gradient. It has its maker.
 bool is_kept(const tf::Tensor& output, tf::OpKernelContext& context) {
   const void* const base = base_of(output);
   if (!base || !blocks().is_known(base)) return false;
-  for (int i = 0; i < context.num_inputs(); ++i)
-    if (context.has_input(i) && !context.input_is_ref(i) && base_of(context.input(i)) == base) return false;
-  return true;
+  bool reads_list = false;
+  for (int i = 0; i < context.num_inputs(); ++i) {
+    if (!context.has_input(i) || context.input_is_ref(i)) continue;
+    if (base_of(context.input(i)) == base) return false;
+    reads_list |= context.input_dtype(i) == tf::DT_VARIANT;
+  }
+  return reads_list;
 }
 
 // An operator on references returns the first one. It writes to the others, too, as ApplyAdam to the moments:
@@ -268,10 +272,10 @@ void Observer::end(const Execution& execution, tf::OpKernel& kernel, tf::OpKerne
     if (const tf::Tensor* const output = context.mutable_output(i)) {
       if (execution.kind == Kind::view)
         outputs.add(*output, index, layouts.output(index), dumps_views_ ? nullptr : "view");
-      else if (is_part_of_input(*output, context))
+      else if (is_part_of_input(*output, context) || is_kept(*output, context))
         outputs.add(*output, index, layouts.output(index));
       else
-        outputs.add_written(*output, index, layouts.output(index), !is_kept(*output, context));
+        outputs.add_written(*output, index, layouts.output(index));
     }
   if (execution.kind == Kind::updating && !failed)
     for (int i = 0; i < context.num_inputs(); ++i)

@@ -111,8 +111,8 @@ void Operands::add(const tf::Tensor& tensor, std::size_t index, std::uint32_t fo
   operands_.push_back(operand);
 }
 
-void Operands::add_written(const tf::Tensor& tensor, std::size_t index, std::uint32_t format, bool is_made) {
-  if (const void* const base = base_of(tensor)) blocks().note_write(base, is_made);
+void Operands::add_written(const tf::Tensor& tensor, std::size_t index, std::uint32_t format) {
+  if (const void* const base = base_of(tensor)) blocks().note_write(base);
   add(tensor, index, format);
 }
 

@@ -24,10 +24,8 @@ class Operands {
   // where they reuse an input. `format` is opdump_tensor.format, for a tensor of four dimensions.
   void add(const tensorflow::Tensor& tensor, std::size_t index, std::uint32_t format,
            const char* undumped = nullptr);
-  // The same, of what the operator has written. `is_made`: it was not there before, or the operator has read
-  // it.
-  void add_written(const tensorflow::Tensor& tensor, std::size_t index, std::uint32_t format,
-                   bool is_made = true);
+  // The same, of what the operator has written.
+  void add_written(const tensorflow::Tensor& tensor, std::size_t index, std::uint32_t format);
 
   const opdump_tensor* data() const { return operands_.data(); }
   std::size_t size() const { return operands_.size(); }
