@@ -207,18 +207,13 @@ void exchange_partners(const PairedRuns& runs, const AxisOrder& order, std::vect
   }
 }
 
-// Whether there are tensors of other shapes, and all of them before the loss may have the same elements: what
-// follows in the backward pass follows from these.
+// Whether there are tensors of other shapes, and all of them may have the same elements.
 bool explains_shapes(const PairedRuns& runs, const AxisOrder& order) {
   bool has_other = false;
   for (std::size_t place = 0; place < runs.pairs().size(); ++place) {
-    const OperatorPair& pair = runs.pairs()[place];
-    if (!pair.is_whole()) continue;
-    const bool has_other_here =
-        std::ranges::any_of(runs.slots(place), [](const ShapedSlot& slot) { return slot.is_other_shape(); });
-    has_other |= has_other_here;
-    const bool is_backward = phase_of(runs.runs(true).without_slots(pair.golden)) == model::Phase::backward;
-    if (has_other_here && !is_backward && !fits(runs, place, order)) return false;
+    if (!runs.pairs()[place].is_whole()) continue;
+    if (!fits(runs, place, order)) return false;
+    has_other = has_other || std::ranges::any_of(runs.slots(place), &ShapedSlot::is_other_shape);
   }
   return has_other;
 }
