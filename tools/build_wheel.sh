@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
 # Builds dist/opdump-VERSION-py3-none-manylinux_2_28_x86_64.whl: one wheel for every Python and every Linux with glibc 2.28,
 # with recorders for the PyTorch releases of tools/wheel/torch_versions.txt.
-# Usage: tools/build_wheel.sh [PYTHON...]; a module to read dumps is built for each of these Pythons, of which only the headers
-# are used. Default: those of PATH and of pyenv.
+# Usage: tools/build_wheel.sh [--aarch64] [PYTHON...]; a module to read dumps is built for each of these Pythons, of which only the
+# headers are used. Default: those of PATH and of pyenv. --aarch64 builds for these processors, on any machine; the manual pages come
+# from the wheel for this one, which is built before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tools=$(tools/wheel/toolchain.sh)
-export OPDUMP_WHEEL_TOOLS=$tools
+arch=x86_64
+if [ "${1:-}" = --aarch64 ]; then
+  arch=aarch64
+  shift
+fi
+tools=$(tools/wheel/toolchain.sh $arch)
+export OPDUMP_WHEEL_TOOLS=$tools OPDUMP_WHEEL_ARCH=$arch
 
 find_pythons() {
   local minor python
@@ -23,7 +29,7 @@ find_pythons() {
 [ $# -eq 0 ] || pythons=("$@")
 echo "build_wheel.sh: for ${pythons[*]}" >&2
 
-build=build/wheel
+build=build/wheel-$arch
 list=$(IFS=';' && echo "${pythons[*]}")
 cmake -S . -B $build -G Ninja --toolchain "$PWD/tools/wheel/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" -DCMAKE_C_FLAGS_RELEASE="-O2 -DNDEBUG" \
@@ -33,8 +39,11 @@ cmake -S . -B $build -G Ninja --toolchain "$PWD/tools/wheel/toolchain.cmake" -DC
 cmake --build $build ${OPDUMP_JOBS:+--parallel "$OPDUMP_JOBS"}
 rm -rf $build/stage
 cmake --install $build --prefix $build/stage >/dev/null
+if [ ! -d $build/stage/share/man ]; then
+  for place in man bash-completion zsh fish; do cp -r "build/wheel-$(uname -m)/stage/share/$place" $build/stage/share/; done
+fi
 
 tools/wheel/recorders.sh $build/recorders "${pythons[@]}"
 tools/wheel/stand_ins.sh $build/recorders
-"$tools/venv/bin/python" tools/wheel/assemble.py $build/stage $build/recorders manylinux_2_28_x86_64 "$tools/licences" dist
-"$tools/venv/bin/python" tools/wheel/check_wheel.py dist/opdump-*-manylinux_2_28_x86_64.whl
+"$tools/venv/bin/python" tools/wheel/assemble.py $build/stage $build/recorders manylinux_2_28_$arch "$tools/licences" dist
+"$tools/venv/bin/python" tools/wheel/check_wheel.py dist/opdump-*-manylinux_2_28_$arch.whl

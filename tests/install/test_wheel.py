@@ -1,6 +1,7 @@
 """The wheel of tools/build_wheel.sh, if one lies in dist/ or OPDUMP_WHEEL names one: what it asks of a system, and an installation in
 a bare one. tests/python/test_wheel.py assembles a wheel of the build that is tested."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -57,3 +58,30 @@ def test_a_bare_system(wheel):
     done = subprocess.run([ROOT / "tools/wheel/try_wheel.sh", wheel, "bullseye", f"site:{TORCH}"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert "== Debian GNU/Linux 11 (bullseye), Python 3.9.2, torch 1.13.1" in done.stdout
+
+
+@pytest.mark.parametrize(("architecture", "debian"), [("x86_64", "amd64"), ("aarch64", "arm64")])
+def test_what_a_release_makes_of_a_wheel(tmp_path, architecture, debian):
+    """The Debian package and the list of what is linked in are of the wheel's architecture."""
+    wheel = tmp_path / f"opdump-0.1.0-py3-none-manylinux_2_28_{architecture}.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in ("opdump/bin/opdump", "opdump-0.1.0.data/scripts/msaccucmp.py"):
+            program = zipfile.ZipInfo(name)
+            program.external_attr = 0o100755 << 16
+            archive.writestr(program, "#!python\n")
+        archive.writestr("opdump-0.1.0.data/data/share/man/man1/opdump.1", "")
+        archive.writestr("opdump-0.1.0.dist-info/METADATA", "Version: 0.1.0\nAuthor: someone\nSummary: what it does\n")
+    package = subprocess.run([ROOT / "tools/wheel/make_deb.py", wheel, tmp_path], capture_output=True, text=True, check=True).stdout.strip()
+    assert package.endswith(f"/opdump_0.1.0_{debian}.deb")
+    control = subprocess.run(["dpkg-deb", "--field", package], capture_output=True, text=True, check=True).stdout
+    assert f"Architecture: {debian}\n" in control and "Depends: libc6 (>= 2.28), " in control
+    listed = subprocess.run(["dpkg-deb", "--contents", package], capture_output=True, text=True, check=True).stdout
+    assert "./usr/bin/opdump -> ../lib/python3/dist-packages/opdump/bin/opdump" in listed
+    script, = (line for line in listed.splitlines() if line.endswith(" ./usr/bin/msaccucmp.py"))
+    assert script.startswith("-rwxr-xr-x root/root ") and script.split()[2] == str(len("#!/usr/bin/python3\n"))
+    assert "./usr/share/man/man1/opdump.1" in listed
+    parts = json.loads(subprocess.run([ROOT / "tools/wheel/sbom.py", wheel, tmp_path], capture_output=True, text=True, check=True).stdout)["components"]
+    names = [part["name"] for part in parts]
+    assert {"simdjson", "re2", "libstdc++6", "nlohmann-json3-dev"} <= set(names) and len(names) == len(set(names))
+    of_debian = {line.split()[2] for line in (ROOT / "tools/wheel/libraries.txt").read_text().splitlines() if f"_{debian}.deb" in line}
+    assert len(of_debian) == 3 and of_debian <= {digest["content"] for part in parts for digest in part.get("hashes", [])}

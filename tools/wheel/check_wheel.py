@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zipfile
 
-SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2"}
+SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 OURS = {"libopdump.so.0", "libopdump_onnxruntime.so.0", "libopdump_torch.so"}
 OF_TORCH = {"libtorch_cpu.so", "libc10.so", "libstdc++.so.6", "libgcc_s.so.1"}
 LIBSTDCXX = {"GLIBCXX": (3, 4, 25), "CXXABI": (1, 3, 11), "GCC": (8, 0, 0)}  # of gcc 8, which manylinux_2_28 has

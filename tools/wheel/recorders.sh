@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the recorders of a wheel: one library for each PyTorch of torch_versions.txt, and one small module for each Python.
-# Usage: tools/wheel/recorders.sh FOLDER PYTHON...
+# Usage: tools/wheel/recorders.sh FOLDER PYTHON..., for OPDUMP_WHEEL_ARCH or x86_64.
 #
 # Written to FOLDER: torch-2.6-abi1/libopdump_torch.so, ..., and recorder.cpython-311-x86_64-linux-gnu.so, ...
 # Headers come from PyPI's builds, which are fetched once. Nothing of PyTorch or of opdump is needed to link: a program that is
@@ -10,7 +10,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(realpath -m "$1")
 shift
-tools=$("$here/toolchain.sh")
+arch=${OPDUMP_WHEEL_ARCH:-x86_64}
+tools=$("$here/toolchain.sh" "$arch")
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/wheel
 adapter=$here/../../adapters/torch
 mkdir -p "$out" "$cache/headers"
@@ -23,13 +24,13 @@ for name in libtorch_cpu.so libc10.so libopdump.so.0 libopdump_torch.so; do
 done
 
 fetch_headers() {  # fetch_headers VERSION: prints where they are
-  local target=$cache/headers/$1 wheel
+  local target=$cache/headers/$1-$arch wheel
   if [ ! -e "$target/complete" ]; then
     echo "recorders.sh: fetching the headers of torch $1" >&2
     rm -rf "$target"
     mkdir -p "$target/download"
-    "$tools/venv/bin/python" -m pip --quiet download --no-deps --only-binary=:all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
-      --platform manylinux2014_x86_64 --platform manylinux1_x86_64 --dest "$target/download" "torch==$1" >&2
+    "$tools/venv/bin/python" -m pip --quiet download --no-deps --only-binary=:all: --python-version 3.11 --platform "manylinux_2_28_$arch" \
+      --platform "manylinux2014_$arch" --platform "manylinux1_$arch" --dest "$target/download" "torch==$1" >&2
     wheel=$(echo "$target"/download/*.whl)
     "$tools/venv/bin/python" - "$wheel" "$target" <<'END'
 import sys, zipfile
@@ -46,7 +47,7 @@ END
 # As -I: libstdc++ includes those of libc after its own.
 flags=(-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w -nostdinc++
   -I"$adapter" -I"$adapter/include" -I"$adapter/../common" -I"$adapter/../../include" -I"$here/libstdcxx"
-  -I"$tools/gcc/usr/include/c++/10" -I"$tools/gcc/usr/include/x86_64-linux-gnu/c++/10" -I"$tools/gcc/usr/include/c++/10/backward")
+  -I"$tools/gcc/usr/include/c++/10" -I"$tools/gcc/usr/include/$arch-linux-gnu/c++/10" -I"$tools/gcc/usr/include/c++/10/backward")
 compiler=("$tools/bin/c++")
 if command -v ccache >/dev/null; then
   compiler=(env CCACHE_COMPILERTYPE=clang ccache "$tools/bin/c++")
@@ -57,15 +58,16 @@ fi
 
 for python in "$@"; do
   include=$("$python" -c "import sysconfig; print(sysconfig.get_path('include'))")
-  module=$out/recorder$("$python" -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+  suffix=$("$python" -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))")
+  module=$out/recorder${suffix/$(uname -m)/$arch}
   printf '#include "%s"\n' "$adapter"/python/*.cc >"$work/python.cc"
   "${compiler[@]}" "${flags[@]}" -isystem "$include" -c "$work/python.cc" -o "$work/python.o"
   "$tools/bin/c++" -shared -nostdlib++ -o "$module" "$work/python.o" -Wl,-s \
-    -Wl,--no-as-needed "$work/libopdump_torch.so" "$work/libopdump.so.0" "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+    -Wl,--no-as-needed "$work/libopdump_torch.so" "$work/libopdump.so.0" "$tools/gcc/usr/lib/$arch-linux-gnu/libstdc++.so.6"
 done
 
 # They are kept: of the same sources, the next wheel takes the same, unless OPDUMP_NEW_RECORDERS is set.
-built=$cache/recorders/$(cat "$here/recorders.sh" "$here"/libstdcxx/* <(cd "$adapter/../.." && find adapters/torch adapters/common include -type f ! -path '*/python/*' | sort | xargs cat) | sha256sum | cut -c1-12)
+built=$cache/recorders/$arch-$(cat "$here/recorders.sh" "$here"/libstdcxx/* <(cd "$adapter/../.." && find adapters/torch adapters/common include -type f ! -path '*/python/*' | sort | xargs cat) | sha256sum | cut -c1-12)
 # compile NAME HEADERS ABI: the recorder, from headers of one torch alone.
 compile() {
   local name=$1 headers=$2 abi=$3 source
@@ -81,7 +83,7 @@ compile() {
   fi
   "$tools/bin/c++" -shared -nostdlib++ -o "$work/$name/libopdump_torch.so" "$work/$name"/*.o -Wl,-soname,libopdump_torch.so -Wl,-s \
     -Wl,--version-script="$adapter/opdump_torch.map" -Wl,--no-as-needed "$work/libopdump.so.0" "$work/libtorch_cpu.so" "$work/libc10.so" \
-    "$tools/gcc/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+    "$tools/gcc/usr/lib/$arch-linux-gnu/libstdc++.so.6"
   mv "$work/$name/libopdump_torch.so" "$built/$name"
 }
 

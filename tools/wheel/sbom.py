@@ -22,12 +22,14 @@ def component(name, version, url, digest=None):
     return found
 
 
-def linked():
-    """What libraries.txt names: archives of Debian's source packages, and Debian's libstdc++, of whose headers templates come."""
+def linked(architecture):
+    """What libraries.txt names: archives of Debian's source packages, Debian's libstdc++, of whose headers templates come, and re2's tables."""
     for line in (HERE / "libraries.txt").read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         name, file, digest = line.split()
+        if file.endswith(".deb") and not file.endswith(f"_{architecture}.deb"):
+            continue
         version = re.sub(r"(\.orig.*|_[a-z0-9]+\.deb)$", "", file.partition("_")[2])
         kind = "" if file.endswith(".deb") else "&arch=source"
         yield component(name.partition("=")[0], version, f"pkg:deb/debian/{name.partition('=')[0]}@{version}?distro=debian{kind}", digest)
@@ -51,7 +53,8 @@ def main():
     version = wheel.name.split("-")[1]
     described = component("opdump", version, f"pkg:pypi/opdump@{version}", hashlib.sha256(wheel.read_bytes()).hexdigest())
     described["type"] = "application"
-    parts = [*linked(), *headers(), *of_pypi(tools)]
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[re.search(r"manylinux_\d+_\d+_(\w+)\.whl", wheel.name)[1]]
+    parts = [*linked(architecture), *headers(), *of_pypi(tools)]
     print(json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": described}, "components": parts,
                       "dependencies": [{"ref": described["bom-ref"], "dependsOn": [part["bom-ref"] for part in parts]}]}, indent=2))
 

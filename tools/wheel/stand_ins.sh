@@ -3,7 +3,7 @@
 # recorder that may run there this makes a library of that name that needs Debian's: what is in one is found through the other.
 # Usage: tools/wheel/stand_ins.sh FOLDER; FOLDER has what tools/wheel/recorders.sh made. Written there: torch-1.13-abi1/versioned/libc10.so, ...
 set -euo pipefail
-cc=$("$(dirname "$0")/toolchain.sh")/bin/cc
+cc=$("$(dirname "$0")/toolchain.sh" "${OPDUMP_WHEEL_ARCH:-x86_64}")/bin/cc
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

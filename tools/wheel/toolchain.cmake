@@ -1,5 +1,9 @@
 # CMake's toolchain for a wheel: the compiler and the libraries of tools/wheel/toolchain.sh, in OPDUMP_WHEEL_TOOLS.
 set(tools $ENV{OPDUMP_WHEEL_TOOLS})
+if(NOT CMAKE_HOST_SYSTEM_PROCESSOR STREQUAL "$ENV{OPDUMP_WHEEL_ARCH}")
+  set(CMAKE_SYSTEM_NAME Linux)
+  set(CMAKE_SYSTEM_PROCESSOR $ENV{OPDUMP_WHEEL_ARCH})
+endif()
 set(CMAKE_C_COMPILER ${tools}/bin/cc)
 set(CMAKE_CXX_COMPILER ${tools}/bin/c++)
 set(CMAKE_AR ${tools}/bin/ar CACHE FILEPATH "")

@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
 # What a wheel is built with, in a folder that it prints: a compiler for an old glibc (ziglang of PyPI), the tools that look
 # at wheels, and static libraries. Made once, kept in the cache of the user. Takes Debian's packages of setup.sh for granted.
+# Usage: tools/wheel/toolchain.sh [ARCHITECTURE]: x86_64, which is the default, or aarch64. Either is built for on any machine.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+arch=${1:-x86_64}
+case $arch in
+  x86_64) debian=amd64 cpu=x86_64 ;;
+  aarch64) debian=arm64 cpu=generic ;;
+  *) echo "toolchain.sh: no wheel is built for $arch" >&2 && exit 2 ;;
+esac
 glibc=2.28  # manylinux_2_28
 packages=(ziglang==0.17.1 auditwheel==6.8.2 pybind11==3.1.0)
 key=$(cat "$here/toolchain.sh" "$here/libraries.txt" | sha256sum | cut -c1-12)
-folder=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/wheel/$key
+folder=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/wheel/$key-$arch
 if [ -e "$folder/complete" ]; then
   echo "$folder"
   exit
@@ -21,7 +28,7 @@ zig=$(echo "$folder"/venv/lib/python3*/site-packages/ziglang/zig)
 for tool in cc c++ ar ranlib; do
   # Without -fno-sanitize zig makes undefined behaviour a trap. Its own flags for CPUs would exclude old ones.
   flags=
-  case $tool in cc | c++) flags="-target x86_64-linux-gnu.$glibc -mcpu=x86_64 -fno-sanitize=undefined -isystem $folder/include" ;; esac
+  case $tool in cc | c++) flags="-target $arch-linux-gnu.$glibc -mcpu=$cpu -fno-sanitize=undefined -isystem $folder/include" ;; esac
   printf '#!/bin/sh\nexec %s %s %s "$@"\n' "$zig" "$tool" "$flags" >"$folder/bin/$tool"
   chmod +x "$folder/bin/$tool"
 done
@@ -29,7 +36,7 @@ export PATH=$folder/bin:$PATH
 
 # Libraries of headers alone, as the system has them.
 for headers in nlohmann CLI hwy protozero hdf5/serial; do
-  [ -e "/usr/include/$headers" ] || headers=x86_64-linux-gnu/$headers
+  [ -e "/usr/include/$headers" ] || headers=$(gcc -dumpmachine)/$headers
   cp -rL "/usr/include/$headers" "$folder/include/"
 done
 mv "$folder"/include/serial/* "$folder/include"
@@ -49,19 +56,21 @@ fetch() {
   local name file hash
   mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
   local archive="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian"
-  printf 'deb-src %s bookworm main\ndeb %s bullseye main\n' "$archive" "$archive" >"$folder/apt/sources.list"
+  printf '%s bookworm main\n' "deb-src $archive" "deb $archive" >"$folder/apt/sources.list"
+  printf '%s bullseye main\n' "deb $archive" >>"$folder/apt/sources.list"
   local apt=(-o "Dir::Etc::sourcelist=$folder/apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/apt/lists" -o "Dir::Cache=$folder/apt/cache"
-    -o Dir::State::status=/dev/null)
+    -o Dir::State::status=/dev/null -o "APT::Architecture=$debian" -o "APT::Architectures=$debian")
   apt-get "${apt[@]}" -qq update >&2
   cd "$folder/src"
   while read -r name file hash; do
     case $name in '' | '#'*) continue ;; esac
     case $file in
-      *.deb)
+      *"_$debian.deb")
         apt-get "${apt[@]}" -qq download "$name" >&2 2>/dev/null
         echo "$hash  $file" | sha256sum --check --quiet >&2
         dpkg -x "$file" "$folder/gcc"
         ;;
+      *.deb) ;;
       *)
         apt-get "${apt[@]}" -qq source --download-only "$name" >&2 2>/dev/null
         echo "$hash  $file" | sha256sum --check --quiet >&2
@@ -90,7 +99,7 @@ mkdir objects
 printf '#include "%s"\n' util/rune.cc util/strutil.cc >support.cc
 printf '%s\n' re2/*.cc support.cc | xargs -P "$(nproc)" -I{} sh -c 'c++ -std=c++17 -O2 -DNDEBUG -fPIC -w -I. -c {} -o objects/$(basename {} .cc).o'
 # Debian's source lacks the tables that are generated of Unicode's data; its static library has them, and they are nothing but data.
-(cd objects && ar x "$(echo /usr/lib/*/libre2.a)" perl_groups.o unicode_casefold.o unicode_groups.o)
+(cd objects && ar x "$folder/gcc/usr/lib/$arch-linux-gnu/libre2.a" perl_groups.o unicode_casefold.o unicode_groups.o)
 archive re2 objects/*.o
 mkdir "$folder/include/re2"
 cp re2/*.h "$folder/include/re2"
