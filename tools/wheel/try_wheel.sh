@@ -1,16 +1,23 @@
 #!/usr/bin/env bash
 # Installs a wheel as a new user does, in a bare Debian that has Python and no compiler, and lets it record, compare and blame.
-# Usage: tools/wheel/try_wheel.sh WHEEL SUITE [PACKAGE...]; as root. SUITE: bullseye, bookworm or trixie. PACKAGEs are what is there
-# before: torch==2.6.0, ... which pip installs, debian:NAME, which apt installs, or site:FOLDER, a folder of installed packages. The
-# system is made once, by debootstrap, and kept in the cache of the user. Prints how long the first answer took.
+# Usage: tools/wheel/try_wheel.sh FILE SUITE [PACKAGE...]; as root. FILE: a wheel, a Debian package of one, or a source archive, which is
+# tried in a system that has a compiler. SUITE: bullseye, bookworm or trixie. PACKAGEs are what is there before: torch==2.6.0, ...
+# which pip installs, debian:NAME, which apt installs, or site:FOLDER, a folder of installed packages. The system is made once, by
+# debootstrap, and kept in the cache of the user; for a wheel of another processor it runs by qemu-user-static. Prints how long the first
+# answer took.
 set -euo pipefail
 wheel=$(realpath "$1") suite=$2
 shift 2
 root=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/bare/$suite
+architecture=$(dpkg --print-architecture)
+case $wheel in
+  *_aarch64.whl | *_arm64.deb) architecture=arm64 root=$root-arm64 ;;
+  *.tar.gz) root=$root-compiler ;;
+esac
 if [ ! -e "$root/complete" ]; then
   rm -rf "$root"
   mkdir -p "$(dirname "$root")"
-  debootstrap --variant=minbase --include=python3-venv,ca-certificates "$suite" "$root" http://deb.debian.org/debian >"$root.log"
+  debootstrap --arch="$architecture" --variant=minbase --include=python3-venv,ca-certificates "$suite" "$root" http://deb.debian.org/debian >"$root.log"
   touch "$root/complete"
 fi
 cp /etc/resolv.conf /etc/hosts "$root/etc"
@@ -22,6 +29,7 @@ for word in "$@"; do
   case $word in site:*) site=$(realpath "${word#site:}") ;; esac
 done
 cp "$wheel" "$root/try"
+cp "$(dirname "$0")/../../setup.sh" "$root/try"
 cat >"$root/try/train.py" <<'END'
 import sys
 
@@ -44,7 +52,16 @@ debian=() packages=() has_site=
 for word in "$@"; do
   case $word in debian:*) debian+=("${word#debian:}") ;; site:*) has_site=1 ;; *) packages+=("$word") ;; esac
 done
-[ ${#debian[@]} -eq 0 ] || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${debian[@]}" >/dev/null 2>&1
+export DEBIAN_FRONTEND=noninteractive
+! dpkg-query -W opdump >/dev/null 2>&1 || dpkg --purge opdump >/dev/null
+file=$(echo /try/opdump[-_]*)
+case $file in
+  *.tar.gz)  # what it is built with, by the names in setup.sh, and no more
+    mapfile -t build < <(sed -n '/# to build/,/# the PyTorch runtime/p' setup.sh | sed 's/#.*//' | tr ' ' '\n' | grep -E '^(g\+\+|pkg-config|[a-z0-9]+.*-dev)$' | grep -v clang)
+    debian+=("${build[@]}" python3-dev)
+    ;;
+esac
+[ ${#debian[@]} -eq 0 ] || apt-get install -y -qq --no-install-recommends "${debian[@]}" >/dev/null 2>&1
 python3 -m venv --system-site-packages venv
 . venv/bin/activate
 [ -z "$has_site" ] || echo /site >"$(echo venv/lib/python3*/site-packages)/site.pth"
@@ -52,11 +69,17 @@ python3 -m venv --system-site-packages venv
 torch=$(python -c 'import torch; print(torch.__version__)' 2>/dev/null || true)
 what="$PRETTY_NAME, Python $(python -c 'import platform; print(platform.python_version())'), torch ${torch:-none}"
 
-! command -v cc && ! command -v c++ && ! command -v clang++ || exit 1
+case $file in
+  *.tar.gz) ;;
+  *) ! command -v cc && ! command -v c++ && ! command -v clang++ || exit 1 ;;
+esac
 
 begin=$(date +%s%N)
 milliseconds() { echo $((($(date +%s%N) - begin) / 1000000)); }
-pip install -q opdump-*.whl
+case $file in
+  *.deb) apt-get install -y -qq --no-install-recommends "$file" >/dev/null ;;
+  *) pip install -q "$file" ;;
+esac
 installed=$(milliseconds)
 opdump --version
 if [ -n "$torch" ]; then
@@ -81,6 +104,7 @@ ldd "$package/bin/opdump"
 # Without a recorder, and without a compiler to build one, the recorder in Python records, or a program that imports torch does not
 # begin. Another one runs.
 [ -n "$torch" ] || exit 0
+[ -d "$package/_torch/prebuilt" ] || exit 0
 mv "$package/_torch/prebuilt" elsewhere
 export OPDUMP_CACHE=/try/cache
 if python -c 'import torch; torch.library.Library.fallback' 2>/dev/null; then
