@@ -25,18 +25,33 @@ bool is_plain(const OperatorComparison& op) {
          !op.is_quantised;
 }
 
+// Whether all tensors that an operator reads differ, numbers apart.
+bool reads_others(const OperatorComparison& op) {
+  bool has_tensor = false;
+  for (const SlotComparison& slot : op.slots) {
+    if (side_of(slot) != model::Side::input || slot.verdict == Verdict::skipped) continue;
+    if (slot.shape && model::element_count(*slot.shape).value_or(0) <= 1) continue;
+    if (!is_difference(slot.verdict)) return false;
+    has_tensor = true;
+  }
+  return has_tensor;
+}
+
 // Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
 // itself: what a mask or a choice leaves of a difference says nothing of it.
 std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(const OperatorComparison& op) {
   const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::input_differs;
-  if (!is_open || !op.cause.empty() || !is_plain(op) || op.reads_rounding) return std::nullopt;
+  // Another argument is none if the two read nothing that is the same: they are perhaps not one operator.
+  if (!is_open || (!op.cause.empty() && !reads_others(op)) || !is_plain(op) || op.reads_rounding)
+    return std::nullopt;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
   bool has_numbers = false;
   for (const SlotComparison& slot : op.slots) {
     if (slot.golden == nullptr || slot.actual == nullptr) return std::nullopt;
     const bool is_output = side_of(slot) == model::Side::output;
     has_numbers |= is_output && model::is_floating(slot.golden->dtype);
-    if (!is_output && is_difference(slot.verdict))
+    const bool is_argument = !op.cause.empty() && slot.shape && model::element_count(*slot.shape) == 1;
+    if (!is_output && !is_argument && is_difference(slot.verdict))
       inputs.emplace_back(slot.golden->index, slot.actual->index);
   }
   return has_numbers && !inputs.empty() ? std::optional(inputs) : std::nullopt;

@@ -38,16 +38,20 @@ std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComp
 bool is_cancellation(const OperatorComparison& op, double input, bool has_types = false,
                      const std::function<bool(const SlotComparison&)>& is_settled = {});
 
-// Tensors that differ by much, and by rounding only: recognised by what they contain, in any order, also
-// where one run has converted them to 16 bits since.
+// Tensors that differ by much, and by rounding only: recognised by what they contain, in any order, also in a
+// part, and where one run has converted them to 16 bits since.
 class CancelledTensors {
  public:
   void add(const OperatorComparison& op, const SlotComparison& slot);
   bool contain(const OperatorComparison& op, const SlotComparison& slot) const;
 
  private:
-  // By the number of elements and what one run has where they differ most: what the other one has there.
-  using Peaks = std::multimap<std::pair<std::uint64_t, double>, double>;
+  // By what one run has where they differ most: what the other one has there, and the number of elements.
+  struct Peak {
+    double other = 0;
+    std::uint64_t count = 0;
+  };
+  using Peaks = std::multimap<double, Peak>;
   bool has_norms(const math::Metrics& metrics) const;
   static bool has(const Peaks& peaks, std::uint64_t count, double one, double other, model::DType dtype);
   Peaks by_golden_, by_actual_;

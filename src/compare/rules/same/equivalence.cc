@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/facts/rewritten.h"
 #include "compare/names.h"
 #include "compare/rules/rounding/conditioning.h"
@@ -128,8 +129,10 @@ class Results {
   }
 
   // Memory that only this run has, and keeps from step to step, is its own affair: an average of the weights,
-  // of which nothing reads the last one. `of_both`: operators that the other run has, too.
-  void leave_out_own_memory(const std::set<std::uint32_t>& of_both) {
+  // of which nothing reads the last one. `of_both`: operators that the other run has, too. Golden may have
+  // made the memory, too, if actual alone writes to it.
+  void leave_out_own_memory(const std::set<std::uint32_t>& of_both, bool is_golden) {
+    makes_count_ = is_golden;
     std::size_t left = kMostWriters;
     for (SingleResult& result : results_)
       if (!result.is_there() && !result.is_open) result.is_read = is_own_memory(result.run, of_both, left);
@@ -252,7 +255,8 @@ class Results {
       }
       left -= before.executions.size();
       const auto is_of_both = [&](std::uint32_t writer) {
-        return of_both.contains(writer) && !leaves_out(writer, "uninitialised");
+        if (!of_both.contains(writer) || leaves_out(writer, "uninitialised")) return false;
+        return makes_count_ || kind_of(runs_.without_slots(writer).type).role != OperatorRole::makes;
       };
       if (std::ranges::any_of(before.executions, is_of_both)) return false;
       const std::uint32_t writer = std::ranges::max(before.executions);
@@ -334,6 +338,7 @@ class Results {
   const Wiring& wiring_;
   const Runs &runs_, &others_;
   bool is_strict_, has_one_step_;
+  bool makes_count_ = true;       // see leave_out_own_memory()
   std::size_t first_ = SIZE_MAX;  // of the operators
   std::vector<SingleResult> results_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::size_t>> by_print_;  // elements, sum
@@ -440,7 +445,7 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
     std::set<std::uint32_t> of_both;
     for (const OperatorPair& pair : pairs)
       if (pair.is_whole()) of_both.insert(is_golden ? pair.golden : pair.actual);
-    (is_golden ? of_golden : of_actual).leave_out_own_memory(of_both);
+    (is_golden ? of_golden : of_actual).leave_out_own_memory(of_both, is_golden);
   }
   of_golden.append_lacking(places);
   of_actual.append_lacking(places);

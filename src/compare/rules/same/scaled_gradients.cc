@@ -17,19 +17,29 @@ namespace {
 
 constexpr double kLeastScaled = 1e-2;    // of a factor, from 1
 constexpr double kUnevenness = 1e-4;     // of a factor, among elements and tensors
+constexpr double kUnevenTypes = 0.05;    // where one run computes in a type that rounds more
 constexpr double kUnevenRoundoffs = 32;  // the same, of types that round more
 
-double unevenness_of(const SlotComparison& slot) {
-  return std::max(kUnevenness, kUnevenRoundoffs * roundoff(coarsest_dtype(slot)));
+double unevenness_of(const SlotComparison& slot, bool has_types) {
+  return std::max(has_types ? kUnevenTypes : kUnevenness, kUnevenRoundoffs * roundoff(coarsest_dtype(slot)));
+}
+
+// Rounding in a coarser type comes through to what both runs compute in one type.
+bool has_other_types(const Study& study) {
+  return study.relation.units != nullptr ||
+         std::ranges::any_of(study.systematic.types, [](const auto& types) {
+           return roundoff(types.first.first) != roundoff(types.first.second);
+         });
 }
 
 bool is_near(double factor, double other, double limit) { return std::abs(factor / other - 1) <= limit; }
 
 // What all elements of golden's tensor are multiplied with in actual; nothing if that is not one number.
-std::optional<double> factor_of(const SlotComparison& slot) {
+std::optional<double> factor_of(const SlotComparison& slot, bool has_types) {
   if (!slot.metrics || slot.from_statistics || slot.sharded != nullptr) return std::nullopt;
   const math::Metrics& metrics = *slot.metrics;
-  const double factor = metrics.max_abs_actual / metrics.max_abs_golden, limit = unevenness_of(slot);
+  const double factor = metrics.max_abs_actual / metrics.max_abs_golden,
+               limit = unevenness_of(slot, has_types);
   const bool is_even = metrics.nan_mismatch_count == 0 && std::isfinite(factor) && factor > 0 &&
                        std::abs(factor - 1) > kLeastScaled &&
                        is_near(metrics.relative_l2, std::abs(factor - 1), limit) &&
@@ -41,7 +51,7 @@ std::optional<double> factor_of(const SlotComparison& slot) {
 // parameters are updated. Until then its operators are excused.
 class ScaledGradients : public RuleState {
  public:
-  explicit ScaledGradients(const Rule& rule) : rule_(rule) {}
+  ScaledGradients(const Rule& rule, const Study& study) : rule_(rule), has_types_(has_other_types(study)) {}
 
   bool look(OperatorComparison& op, Ledger& ledger) override {
     if (op.golden == nullptr || op.actual == nullptr || !op.left_out.empty()) return false;
@@ -98,17 +108,25 @@ class ScaledGradients : public RuleState {
   std::optional<double> factor_of_all(const OperatorComparison& op) const {
     const auto step = steps_.find({op.run().rank, op.run().step});
     std::optional<double> common;
+    bool is_scaled = false;
     if (step != steps_.end()) common = step->second.factor;
     for (const SlotComparison& slot : op.slots) {
-      if (!is_difference(slot.verdict)) continue;
-      const auto factor = factor_of(slot);
-      if (!factor || (common && !is_near(*factor, *common, unevenness_of(slot)))) return std::nullopt;
+      // What the forward pass made differs by rounding.
+      const bool is_input = side_of(slot) == model::Side::input;
+      if (!is_difference(slot.verdict) ||
+          (is_input && slot.metrics && slot.metrics->relative_l2 <= unevenness_of(slot, has_types_)))
+        continue;
+      const auto factor = factor_of(slot, has_types_);
+      if (!factor || (common && !is_near(*factor, *common, unevenness_of(slot, has_types_))))
+        return std::nullopt;
       if (!common) common = factor;
+      is_scaled = true;
     }
-    return common;
+    return is_scaled ? common : std::nullopt;
   }
 
   const Rule& rule_;
+  bool has_types_;  // one run computes in other types than the other one, at least in parts
   std::map<std::pair<std::uint32_t, std::int64_t>, Step> steps_;  // by rank and step
 };
 
