@@ -102,7 +102,8 @@ class Trial {
     const std::size_t before = findings_.certain();
     std::optional<Replayed> replayed;
     const auto difference = compare::find_argument_difference(*op.golden, *op.actual);
-    const bool is_another = difference && is_rewritten(op, *difference);
+    const bool is_scaled = op.rule == compare::kScaledGradients.name;
+    const bool is_another = difference && (is_scaled || is_rewritten(op, *difference));
     if (difference && difference->is_type) {
       if (distance_of(op) > kLargestRounding)
         findings_.add(i, Cause::sequence, Confidence::certain, {}, difference->text);

@@ -161,6 +161,13 @@ def test_other_caches_and_other_classes(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("function", None), ("half", None), ("adamw", None), ("function_fault", "sum-op|mean-op|1-Norm/"), ("half_fault", "Default/(mul|div_)-op"), ("adamw_fault", "addcdiv_|mul_-op"),
+])
+def test_what_pytorch_does_by_hand(name, culprit, tmp_path):
+    check(tmp_path, "by_hand.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("causal", None), ("one_row", None), ("train", None), ("causal_fault", "searchsorted|masked_fill|bitwise|eq-op"), ("train_fault", "remainder|places-Embedding"),
 ])
 def test_documents_one_behind_the_other(name, culprit, tmp_path):

@@ -205,6 +205,7 @@ void Ledger::take_back(const OperatorComparison& first, std::span<const std::siz
 void Ledger::revise(OperatorComparison& op, std::size_t place) const {
   if (taken_back_.contains(place)) {
     op = as_measured(std::move(op));
+    op.rule = {};
     return;
   }
   if (settled_by_.empty()) return;

@@ -60,8 +60,7 @@ class ScaledGradients : public RuleState {
       const auto scaled = steps_.find(key);
       if (scaled != steps_.end()) ++(is_fine(op.verdict) ? scaled->second.equal : scaled->second.other);
     }
-    if (phase_of(op.run()) != model::Phase::backward || !is_difference(op.verdict) || !op.cause.empty())
-      return false;
+    if (!is_difference(op.verdict) || !may_scale(op)) return false;
     const std::optional<double> factor = factor_of_all(op);
     if (!factor) return false;
     const auto [step, is_first] = steps_.try_emplace(key, Step{.factor = *factor, .first = op});
@@ -103,6 +102,12 @@ class ScaledGradients : public RuleState {
     std::vector<std::size_t> places = {};  // of the operators that are excused
     std::uint64_t equal = 0, other = 0;    // operators of the optimizer
   };
+
+  // In the backward pass, or of the loss, by another constant.
+  static bool may_scale(const OperatorComparison& op) {
+    const model::Phase phase = phase_of(op.run());
+    return phase == model::Phase::backward || (phase == model::Phase::forward && !op.cause.empty());
+  }
 
   // The one factor of all tensors that differ, which is that of the step.
   std::optional<double> factor_of_all(const OperatorComparison& op) const {
