@@ -227,7 +227,8 @@ std::vector<std::string> ModelSelector::describe_unmatched(std::span<const std::
       if (hint.empty())
         note("no operator is the layer", name, names);
       else
-        sentences.push_back("no operator is the layer '" + name + "' of dump_list" + hint);
+        sentences.push_back(
+            std::string("no operator is the layer '").append(name).append("' of dump_list").append(hint));
     }
     for (const std::string& name : rule.watched) note("no operator is the watched node", name, names);
     for (const OperatorRange& range : rule.ranges) {

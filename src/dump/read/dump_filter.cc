@@ -106,7 +106,8 @@ DumpFilter conclude(const Runs& runs, const std::map<std::string, std::uint64_t>
 bool DumpFilter::may_lack(const OperatorRun& run) const {
   if (!parameters && leaves_out() && run.type == "Parameter") return true;
   if (operators.empty()) return false;
-  const std::string& name = run.op != nullptr ? run.op->name : run.name;
+  const model::Operator* const op = run.op.get();
+  const std::string& name = op != nullptr ? op->name : run.name;
   if (!absent.empty()) return absent.contains(kind_name(name));
   if (selector == nullptr) return true;
   if (selector->selects(name)) return false;

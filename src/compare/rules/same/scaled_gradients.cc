@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/rules/rounding/conditioning.h"
 #include "compare/rules/same/same.h"
 
 namespace opdump::compare {
