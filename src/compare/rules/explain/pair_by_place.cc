@@ -67,8 +67,7 @@ const Rule kPairByPlace{
     .name = "pair-by-place",
     .sentence =
         "a copy, or a number for the program, of what other operators made in each run is no pair if only "
-        "its "
-        "place says so: what reads it is compared; else such a number is an open question",
+        "its place says so: what reads it is compared; else such a number is an open question",
     .stage = Stage::explain,
     .applies =
         [](const Study& study) {
