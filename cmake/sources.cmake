@@ -499,6 +499,7 @@ set(OPDUMP_TESTS_compare
   compare/rules/rounding/choice_test.cc
   compare/rules/rounding/conditioning_test.cc
   compare/rules/rounding/recompute_test.cc
+  compare/rules/other_frameworks_test.cc
   compare/rules/rules_test.cc
   compare/rules/same/equivalence_test.cc
   compare/wiring/content_test.cc

@@ -191,7 +191,7 @@ def test_gradients_in_micro_batches_or_scaled(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("average", None), ("clip", None), ("count", None),
-    ("average_fault", "mul-op|copy_-op"), ("both_fault", "mul_|add_|copy_"), ("buffer_fault", "lerp_"), ("clip_fault", "mul_-op"),
+    ("average_fault", "mul-op|copy_-op"), ("lost_fault", "mul_|add_|copy_"), ("both_fault", "mul_|add_|copy_"), ("buffer_fault", "lerp_"), ("clip_fault", "mul_-op"),
 ])
 def test_what_one_run_keeps_beside_its_training(name, culprit, tmp_path):
     """An average of the weights, a buffer, and numbers that Python gets."""

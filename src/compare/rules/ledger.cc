@@ -191,10 +191,11 @@ void Ledger::excuse_all(std::string_view rule) {
   all_ = paired_ = std::nullopt;
 }
 
-void Ledger::take_back(const OperatorComparison& first, std::span<const std::size_t> places) {
+void Ledger::take_back(const OperatorComparison& first, std::size_t first_place,
+                       std::span<const std::size_t> places) {
   taken_back_.insert(places.begin(), places.end());
   has_other_pairs_ = has_other_values_ = true;
-  const Accusation mine{.rule = {}, .op = first, .place = places.front()};
+  const Accusation mine{.rule = {}, .op = first, .place = first_place};
   const auto is_more_urgent = [&](const std::optional<Accusation>& than) {
     return !than || std::pair(urgency(mine), mine.place) < std::pair(urgency(*than), than->place);
   };

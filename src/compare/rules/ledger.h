@@ -83,8 +83,10 @@ class Ledger {
   // Operators that are excused may be bad after all: rows wait until that is known.
   void hold_rows() { are_held_ = true; }
   void release_rows() { are_held_ = false; }
-  // Operators at `places` are bad after all; `first` is the first of them as it was measured.
-  void take_back(const OperatorComparison& first, std::span<const std::size_t> places);
+  // Operators at `places` are bad after all; `first`, at `first_place`, is the most urgent of them as it was
+  // measured.
+  void take_back(const OperatorComparison& first, std::size_t first_place,
+                 std::span<const std::size_t> places);
   // Whether the open pairs and the singles have been settled.
   bool is_settled() const { return is_settled_; }
   // Whether rows may still change, so that they must wait.

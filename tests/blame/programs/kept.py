@@ -49,7 +49,8 @@ def clip(model):
 
 model = Net()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
-shadow = copy.deepcopy(model) if kind == "both" or (kind == "average" and actual) else None
+has_shadow = kind == "both" or kind == ("average" if actual else "lost")
+shadow = copy.deepcopy(model) if has_shadow else None
 for step in range(3):
     x, y = torch.randn(8, 2, 9), torch.randint(0, 3, (8,))
     out = model(x)

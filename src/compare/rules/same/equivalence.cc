@@ -129,10 +129,9 @@ class Results {
   }
 
   // Memory that only this run has, and keeps from step to step, is its own affair: an average of the weights,
-  // of which nothing reads the last one. `of_both`: operators that the other run has, too. Golden may have
-  // made the memory, too, if actual alone writes to it.
-  void leave_out_own_memory(const std::set<std::uint32_t>& of_both, bool is_golden) {
-    makes_count_ = is_golden;
+  // of which nothing reads the last one. `of_both`: operators that the other run has, too; it may also have
+  // made the memory, and not write to it.
+  void leave_out_own_memory(const std::set<std::uint32_t>& of_both) {
     std::size_t left = kMostWriters;
     for (SingleResult& result : results_)
       if (!result.is_there() && !result.is_open) result.is_read = is_own_memory(result.run, of_both, left);
@@ -255,8 +254,8 @@ class Results {
       }
       left -= before.executions.size();
       const auto is_of_both = [&](std::uint32_t writer) {
-        if (!of_both.contains(writer) || leaves_out(writer, "uninitialised")) return false;
-        return makes_count_ || kind_of(runs_.without_slots(writer).type).role != OperatorRole::makes;
+        return of_both.contains(writer) && !leaves_out(writer, "uninitialised") &&
+               kind_of(runs_.without_slots(writer).type).role != OperatorRole::makes;
       };
       if (std::ranges::any_of(before.executions, is_of_both)) return false;
       const std::uint32_t writer = std::ranges::max(before.executions);
@@ -338,7 +337,6 @@ class Results {
   const Wiring& wiring_;
   const Runs &runs_, &others_;
   bool is_strict_, has_one_step_;
-  bool makes_count_ = true;       // see leave_out_own_memory()
   std::size_t first_ = SIZE_MAX;  // of the operators
   std::vector<SingleResult> results_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::size_t>> by_print_;  // elements, sum
@@ -439,13 +437,12 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
     results->find_readers_of_views(passing[results == &of_golden]);
     results->leave_out_unread();
   }
-  // Where the other run lacks nothing, too, that may be in the place of this memory.
-  if (of_golden.has_lacking() != of_actual.has_lacking()) {
-    const bool is_golden = of_golden.has_lacking();
+  // What golden keeps, and actual does not, may be what actual has lost; so may what golden has instead.
+  if (!of_golden.has_lacking() && of_actual.has_lacking()) {
     std::set<std::uint32_t> of_both;
     for (const OperatorPair& pair : pairs)
-      if (pair.is_whole()) of_both.insert(is_golden ? pair.golden : pair.actual);
-    (is_golden ? of_golden : of_actual).leave_out_own_memory(of_both, is_golden);
+      if (pair.is_whole()) of_both.insert(pair.actual);
+    of_actual.leave_out_own_memory(of_both);
   }
   of_golden.append_lacking(places);
   of_actual.append_lacking(places);

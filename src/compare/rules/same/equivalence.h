@@ -29,8 +29,8 @@ namespace opdump::compare {
 //     one of `singles` makes it of gradients that both runs have, each element as near as those
 //     (Uncertainty).
 // Integers may be read by any view of their shape: Python decides by masks. Of gradients that nothing reads
-// in a step with an optimizer, nobody can tell a difference; nor of memory that one run alone has and keeps
-// from step to step, if the other run has nothing that this run lacks.
+// in a step with an optimizer, nobody can tell a difference; nor of memory that actual alone has and keeps
+// from step to step, if golden has nothing that actual lacks.
 // A result that is not in the dump is one that the other run lacks, but not that of a view.
 //
 // The two operators of each of `open` are looked at like singles; whatever `noise`, equal then means within

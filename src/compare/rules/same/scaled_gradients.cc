@@ -64,8 +64,13 @@ class ScaledGradients : public RuleState {
     if (!is_difference(op.verdict) || !may_scale(op)) return false;
     const std::optional<double> factor = factor_of_all(op);
     if (!factor) return false;
-    const auto [step, is_first] = steps_.try_emplace(key, Step{.factor = *factor, .first = op});
+    const auto [step, is_first] =
+        steps_.try_emplace(key, Step{.factor = *factor, .first = op, .first_place = ledger.next_place()});
     step->second.places.push_back(ledger.next_place());
+    if (has_bad_output(op.verdict) && !has_bad_output(step->second.first.verdict)) {
+      step->second.first = op;
+      step->second.first_place = ledger.next_place();
+    }
     if (is_first) ledger.hold_rows();
     op.as_measured = op.verdict;
     op.verdict = Verdict::rounding;
@@ -87,7 +92,7 @@ class ScaledGradients : public RuleState {
         ++count;
         if (!factor) factor = step.factor;
       } else {
-        ledger.take_back(step.first, step.places);
+        ledger.take_back(step.first, step.first_place, step.places);
       }
     }
     ledger.release_rows();
@@ -99,7 +104,8 @@ class ScaledGradients : public RuleState {
  private:
   struct Step {
     double factor = 1;
-    OperatorComparison first;              // as measured
+    OperatorComparison first;  // with an output that differs, if one has; as measured
+    std::size_t first_place = 0;
     std::vector<std::size_t> places = {};  // of the operators that are excused
     std::uint64_t equal = 0, other = 0;    // operators of the optimizer
   };
