@@ -458,6 +458,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/rounding/uncertainty.cc
   compare/rules/rules.cc
   compare/rules/same/equivalence.cc
+  compare/rules/same/other_inside.cc
   compare/rules/same/same.cc
   compare/rules/same/scaled_gradients.cc
   compare/wiring/content.cc

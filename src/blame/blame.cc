@@ -29,6 +29,7 @@
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/pairs/sharded/pair_shards.h"
+#include "compare/rules/rule.h"
 #include "compare/rules/same/same.h"
 
 namespace opdump::blame {
@@ -311,14 +312,15 @@ class Trial {
     std::erase_if(answer_.findings, is_certain);
   }
 
-  // Tensors of other sizes are nobody's fault if the comparison shows that what follows from them agrees.
-  // Else an argument that only makes them larger may be meant, where another culprit is certain.
-  void excuse_sizes(const compare::Comparison& comparison) {
-    const bool is_excused =
-        !comparison.first_bad && std::ranges::any_of(comparison.notes, [](const compare::Note& note) {
-          return note.rule == compare::kResizedTensors.name;
-        });
-    if (is_excused) std::erase_if(answer_.findings, [](const Finding& f) { return has_other_size(f.op); });
+  // What the comparison excuses because the runs compute the same in other ways is nobody's fault, unless an
+  // operator that ran again computes something else. Nor are tensors of other sizes, where another culprit is
+  // certain: an argument that only makes them larger may be meant.
+  void excuse_other_ways(const compare::Comparison& comparison) {
+    const auto is_excused = [](const Finding& f) {
+      const compare::Rule* const rule = compare::find_rule(f.op.rule);
+      return !f.error && rule != nullptr && rule->stage == compare::Stage::same_otherwise;
+    };
+    if (!comparison.first_bad) std::erase_if(answer_.findings, is_excused);
     const bool is_certain = std::ranges::any_of(answer_.findings, [](const Finding& f) {
       return f.confidence == Confidence::certain && !has_other_size(f.op);
     });
@@ -401,7 +403,7 @@ class Trial {
                               (inputs_.singles().size() == 1 ? " is" : " are") +
                               " in one run only, and change nothing beyond rounding");
     excuse_unread();
-    excuse_sizes(comparison);
+    excuse_other_ways(comparison);
     blame_first_bad(comparison);
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_.all(), inputs_.read(), options_.replay, options_.limit));
     for (const auto& [reason, count] : reasons_)

@@ -30,7 +30,8 @@ std::string_view torch_name(model::DType dtype) {
   }
 }
 
-Result<json> place_of(const dump::Slot& slot) {
+// `is_in_place`: of an operator that writes to what it reads.
+Result<json> place_of(const dump::Slot& slot, bool is_in_place) {
   const std::string_view dtype = torch_name(slot.dtype);
   if (dtype.empty())
     return Error(Code::unsupported,
@@ -39,9 +40,12 @@ Result<json> place_of(const dump::Slot& slot) {
   if (slot.shape) place["shape"] = slot.shape->dims();
   if (slot.file.empty()) {
     const bool has_no_bytes = slot.shape && model::element_count(*slot.shape) == 0u;
+    // A kernel may have filled memory that no operator has written to.
     const bool says_nothing =
-        slot.undumped_reason == "uninitialised" || slot.undumped_reason == "only written to";
+        (slot.undumped_reason == "uninitialised" && is_in_place) || slot.undumped_reason == "only written to";
     if (has_no_bytes || (says_nothing && slot.shape)) return place;
+    if (slot.undumped_reason == "uninitialised")
+      return Error(Code::unsupported, "it reads memory that no recorded operator has written to");
     return Error(Code::unsupported, "the dump has only statistics of its tensors");
   }
   place["file"] = slot.file;
@@ -66,7 +70,7 @@ Result<json> side_of(const dump::OperatorRun& run) {
   for (const dump::Slot& slot : run.slots) {
     const bool is_output = slot.side == model::Side::output;
     if (slot.undumped_reason == "out= argument" || (is_output && !slot.has_data())) continue;
-    OPDUMP_TRY(json place, place_of(slot));
+    OPDUMP_TRY(json place, place_of(slot, run.type.ends_with('_')));
     side[is_output ? "outputs" : "inputs"][std::to_string(slot.index)] = std::move(place);
     has_output |= is_output;
   }

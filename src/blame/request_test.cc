@@ -68,10 +68,13 @@ TEST(Request, SaysWhatTheDumpLacks) {
   run = make_run();
   run.slots[0].file.clear();
   EXPECT_EQ(reason(run), "the dump has only statistics of its tensors");
-  for (const char* meaningless : {"uninitialised", "only written to"}) {
-    run.slots[0].undumped_reason = meaningless;
-    EXPECT_EQ(reason(run), "none");
-  }
+  run.slots[0].undumped_reason = "uninitialised";
+  EXPECT_EQ(reason(run), "it reads memory that no recorded operator has written to");
+  run.type = "mul_";
+  EXPECT_EQ(reason(run), "none");
+  run.type = "mul";
+  run.slots[0].undumped_reason = "only written to";
+  EXPECT_EQ(reason(run), "none");
   run.slots[0].undumped_reason = "empty";
   run.slots[0].shape = model::Shape{0};  // nor does it have bytes
   EXPECT_EQ(reason(run), "none");

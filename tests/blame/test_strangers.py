@@ -168,6 +168,15 @@ def test_what_pytorch_does_by_hand(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("tagger", None), ("experts", None), ("rows", None), ("patches", None),
+    ("experts_fault", "gate-Linear"), ("tagger_fault", "."), ("rows_fault", "."), ("patches_fault", "."),
+])
+def test_a_part_computes_in_quite_another_way(name, culprit, tmp_path):
+    """Operators of one name there have nothing to do with each other."""
+    check(tmp_path, "regions.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("causal", None), ("one_row", None), ("train", None), ("causal_fault", "searchsorted|masked_fill|bitwise|eq-op"), ("train_fault", "remainder|places-Embedding"),
 ])
 def test_documents_one_behind_the_other(name, culprit, tmp_path):

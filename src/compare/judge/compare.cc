@@ -102,6 +102,7 @@ class Comparer {
     questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
     walk_.remark();
+    if (study_.is_plain() && walk_.ledger().first_bad() == nullptr) cover_by_readers();
     std::move(walk_).conclude(comparison_);
     if (!study_.relation.is_across && study_.relation.sharded == nullptr) doubt_small_cover();
     note_unrecorded_steps();
@@ -110,6 +111,18 @@ class Comparer {
   }
 
  private:
+  // Where the two runs have other modules, what reads their results may show them.
+  void cover_by_readers() {
+    ForwardCover& cover = walk_.ledger().cover();
+    if (cover.share() >= kLeastCover || !golden_wiring_.is_recorded() || !actual_wiring_.is_recorded())
+      return;
+    std::vector<bool> golden(golden_.runs().size()), actual(actual_.runs().size());
+    for (const OperatorPair& pair : pairs_)
+      if (pair.is_whole()) golden[pair.golden] = actual[pair.actual] = true;
+    cover.cover_by_readers(true, golden_wiring_, golden);
+    cover.cover_by_readers(false, actual_wiring_, actual);
+  }
+
   // Equal losses of networks that have nothing in common prove little.
   void doubt_small_cover() {
     const double share = comparison_.coverage.forward_share;

@@ -115,6 +115,12 @@ void measure_without_data(SlotComparison& slot) {
   const bool golden = slot.golden->has_data(), actual = slot.actual->has_data();
   if (!golden && !actual && slot.golden->undumped_reason == slot.actual->undumped_reason)
     return settle(slot, Verdict::skipped, undumped_reason(*slot.golden));
+  const auto& g = slot.golden->shape;
+  const auto& a = slot.actual->shape;
+  const auto is_empty = [](const auto& shape) { return model::element_count(*shape) == 0U; };
+  if (g && a && !(*g == *a) && (is_empty(g) || is_empty(a)))
+    return settle(slot, Verdict::not_comparable,
+                  against("shape", model::format_shape(*g), model::format_shape(*a)));
   std::string reason;
   if (!golden) reason = "golden has no data: " + undumped_reason(*slot.golden);
   if (!actual)

@@ -2,12 +2,32 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
 #include <unordered_set>
 
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
 
 namespace opdump::compare {
+namespace {
+
+constexpr std::string_view kRoot = "Default/";
+
+// The module of an operator or of its backward pass, as its path: "Default/net-Net/fc-Linear"; "" for what is
+// in none.
+std::string_view path_of(std::string_view name) {
+  const std::size_t begin = name.find(kRoot), end = name.rfind('/');
+  if (begin == std::string_view::npos || end < begin + kRoot.size()) return {};
+  return name.substr(begin, end - begin);
+}
+
+bool is_inside(std::string_view path, std::string_view module) {
+  return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '/');
+}
+
+}  // namespace
 
 void ForwardCover::OfRun::add(const dump::OperatorRun& run, bool is_paired) {
   if (phase_of(run) != model::Phase::forward) return;
@@ -15,14 +35,53 @@ void ForwardCover::OfRun::add(const dump::OperatorRun& run, bool is_paired) {
   const std::string& name = operator_name(run);
   // Engines name what they make of a model's operators as they like: only names of programs have modules.
   // What is in no module, data and losses, proves nothing of the model.
-  constexpr std::string_view kRoot = "Default/";
-  const std::size_t end = name.rfind('/');
-  if (!name.starts_with(kRoot) || end < kRoot.size()) return;
-  const std::string_view path = std::string_view(name).substr(0, end);
+  const std::string_view path = path_of(name);
+  if (!name.starts_with(kRoot) || path.empty()) return;
   auto found = modules.find(path);
   if (found == modules.end()) found = modules.emplace(path, Module()).first;
   ++found->second.operators;
   found->second.is_covered |= is_paired;
+}
+
+void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vector<bool>& paired) {
+  const dump::Runs& runs = wiring.runs();
+  struct Part {
+    std::uint64_t operators = 0;
+    bool is_shown = false, is_hidden = false;
+  };
+  std::map<std::string, Part, std::less<>> parts;  // each module with all that is inside it
+  std::uint64_t all = 0;
+  const auto for_each_around = [](std::string_view path, const auto& take) {
+    for (std::string_view outer = path; outer.size() > kRoot.size();
+         outer = outer.substr(0, outer.rfind('/')))
+      take(outer);
+  };
+  for (const auto& [path, module] : modules) {
+    all += module.operators;
+    for_each_around(path, [&](std::string_view outer) {
+      parts.try_emplace(std::string(outer)).first->second.operators += module.operators;
+    });
+  }
+  std::vector<std::string> paths;
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    paths.emplace_back(path_of(operator_name(runs.without_slots(i))));
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    if (paths[i].empty()) continue;
+    for (const dump::Slot& slot : runs.slots(i)) {
+      if (slot.side != model::Side::output) continue;
+      for (const std::uint32_t reader : wiring.likely_readers({i, slot.index}))
+        for_each_around(paths[i], [&](std::string_view outer) {
+          const auto part = parts.find(outer);
+          if (part == parts.end() || is_inside(paths[reader], outer)) return;
+          (paired[reader] ? part->second.is_shown : part->second.is_hidden) = true;
+        });
+    }
+  }
+  for (auto& [path, module] : modules)
+    for_each_around(path, [&](std::string_view outer) {
+      const Part& part = parts.find(outer)->second;
+      module.is_covered |= part.is_shown && !part.is_hidden && 2 * part.operators <= all;
+    });
 }
 
 double ForwardCover::OfRun::share() const {

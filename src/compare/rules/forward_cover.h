@@ -1,7 +1,8 @@
 // On which part of the forward pass an answer rests. A module is covered if the results of one of its
 // operators, or of those of a module inside it, were compared: attention that one run computes in one
 // operator and the other in eight is covered by what follows in its module; a network that the other run has
-// under names of its own is not.
+// under names of its own is not. A part of the network is covered, too, if operators of both runs read all
+// that leaves it, and it is no more than half of the forward pass.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "compare/comparison.h"
+#include "compare/wiring/wiring.h"
 
 namespace opdump::compare {
 
@@ -18,6 +21,11 @@ class ForwardCover {
  public:
   // Not for what one run need not have.
   void add(const OperatorComparison& op);
+  // Covers the parts of the network of which all that leaves them is read by operators of both runs, `paired`
+  // by their executions, where these agree.
+  void cover_by_readers(bool of_golden, const Wiring& wiring, const std::vector<bool>& paired) {
+    (of_golden ? golden_ : actual_).cover_by_readers(wiring, paired);
+  }
   // One run has compiled regions, and all their results were found in the other one: they cover what it ran.
   void cover_by_regions(bool of_golden) { (of_golden ? actual_ : golden_).is_covered = true; }
   // Of the operators that compute in the forward pass of the run that is covered less, the share in modules
@@ -37,6 +45,7 @@ class ForwardCover {
     std::unordered_map<std::string, Module, Hash, std::equal_to<>> modules = {};
     bool is_covered = false;
     void add(const dump::OperatorRun& run, bool is_paired);
+    void cover_by_readers(const Wiring& wiring, const std::vector<bool>& paired);
     double share() const;
   };
   OfRun golden_, actual_;

@@ -107,8 +107,7 @@ class Ledger {
   // The accusation that stands, to add what explains it; null if there is none.
   Accusation* standing();
 
-  // See ForwardCover.
-  void cover_by_regions(bool of_golden) { cover_.cover_by_regions(of_golden); }
+  ForwardCover& cover() { return cover_; }
 
   void note(std::string_view rule, std::string text) { notes_.push_back({rule, std::move(text)}); }
   std::vector<Note>& notes() { return notes_; }

@@ -63,7 +63,7 @@ void Wiring::read_uses() const {
         std::set<Key> seen;
         Writers behind_views;
         add_writers(maker, section.rank, section.step, seen, behind_views);
-        viewed_.insert(behind_views.executions.begin(), behind_views.executions.end());
+        for (const std::uint32_t viewed : behind_views.executions) viewed_[viewed].push_back(i);
       };
       if (input.maker) add(*input.maker);
       for (const dump::CallWiring::Maker& maker : input.changed_by) add(maker);
@@ -146,13 +146,17 @@ Wiring::Writers Wiring::writers(std::uint32_t reader, std::uint32_t input) const
   return found;
 }
 
-// Through views, each once, whatever a file says of who made what. False if others may read it, too.
-bool Wiring::add_readers(Output output, std::set<std::uint32_t>& found) const {
+bool Wiring::add_readers(Output output, bool adds_viewers, std::set<std::uint32_t>& found) const {
   std::set<Output> seen{output};
+  bool are_all = true;
   for (std::vector<Output> open{output}; !open.empty();) {
     const Output read = open.back();
     open.pop_back();
-    if (viewed_.contains(read.execution)) return false;
+    if (const auto viewers = viewed_.find(read.execution); viewers != viewed_.end()) {
+      are_all = false;
+      if (!adds_viewers) return are_all;
+      found.insert(viewers->second.begin(), viewers->second.end());
+    }
     const auto uses = uses_.find(read);
     if (uses == uses_.end()) continue;
     for (const Use& use : uses->second) {
@@ -167,15 +171,23 @@ bool Wiring::add_readers(Output output, std::set<std::uint32_t>& found) const {
           open.push_back(view);
     }
   }
-  return true;
+  return are_all;
 }
 
 std::optional<std::vector<std::uint32_t>> Wiring::readers(Output output) const {
   if (!is_recorded()) return std::nullopt;
   read_uses();
   std::set<std::uint32_t> found;
-  if (!add_readers(output, found) || found.empty()) return std::nullopt;
+  if (!add_readers(output, false, found) || found.empty()) return std::nullopt;
   return std::vector(found.begin(), found.end());
+}
+
+std::vector<std::uint32_t> Wiring::likely_readers(Output output) const {
+  std::set<std::uint32_t> found;
+  if (!is_recorded()) return {};
+  read_uses();
+  add_readers(output, true, found);
+  return {found.begin(), found.end()};
 }
 
 bool Wiring::is_overwritten_unread(std::uint32_t execution) const {
@@ -209,7 +221,8 @@ bool Wiring::is_unread_view(std::uint32_t execution) const {
   if (!is_view(runs_, execution)) return false;
   std::set<std::uint32_t> readers;
   for (const dump::Slot& slot : runs_.slots(execution))
-    if (slot.side == model::Side::output && !add_readers({execution, slot.index}, readers)) return false;
+    if (slot.side == model::Side::output && !add_readers({execution, slot.index}, false, readers))
+      return false;
   return readers.empty();
 }
 

@@ -56,6 +56,10 @@ class Wiring {
   // to, or if others may: through views that their step does not list.
   std::optional<std::vector<std::uint32_t>> readers(Output output) const;
 
+  // The same, with those that read any output of its execution through views that their step does not list,
+  // as another step lists them. Empty if none is known.
+  std::vector<std::uint32_t> likely_readers(Output output) const;
+
   // Whether everything that an execution made was replaced before anything read it: a random initialisation
   // over which weights are loaded. A view that no operator reads is no reader: memory that leaves the engine
   // has no known maker from then on. False where that is not certain, as always where nothing is recorded.
@@ -69,7 +73,9 @@ class Wiring {
   void add_writers(const dump::CallWiring::Maker& maker, std::uint32_t rank, std::int64_t step,
                    std::set<Key>& seen, Writers& found) const;
   bool is_dead(std::uint32_t execution, unsigned depth) const;
-  bool add_readers(Output output, std::set<std::uint32_t>& found) const;
+  // Through views, each once, whatever a file says of who made what. False if others may read it, too,
+  // through views that their step does not list; `adds_viewers`: these are added, as another step lists them.
+  bool add_readers(Output output, bool adds_viewers, std::set<std::uint32_t>& found) const;
   bool is_unread_view(std::uint32_t execution) const;
   static constexpr std::uint32_t kSeveral = UINT32_MAX;  // executions have one key
   static constexpr unsigned kMostInARow = 64;            // operators that write to one tensor in place
@@ -84,8 +90,8 @@ class Wiring {
   mutable std::map<Key, std::uint32_t> executions_;
   mutable std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_;  // by rank and operator
   mutable std::map<Output, std::vector<Use>> uses_;
-  mutable std::set<std::uint32_t>
-      viewed_;  // executions that are read through views which their step does not list
+  // Executions that are read through views which their step does not list, and who reads them.
+  mutable std::map<std::uint32_t, std::vector<std::uint32_t>> viewed_;
   mutable std::map<std::uint32_t, bool> dead_;  // what was asked
 };
 

@@ -25,7 +25,7 @@ class MissingGradient : public RuleState {
 
   void settle(Ledger& ledger) override {
     if (ledger.first_bad() == nullptr) return;
-    const auto place = find_one_sided_backward(study_.golden->runs(), study_.actual->runs(), study_.pairs);
+    const auto place = find_one_sided_backward(study_);
     auto op = place ? make_single(study_, *place) : std::nullopt;
     if (!op) return;
     op->cause = explain_one_sided_backward(op->run(), op->golden != nullptr);

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "compare/facts/operator_kind.h"
 #include "compare/facts/rewritten.h"
@@ -19,17 +21,34 @@ struct Passes {
   std::size_t forward = 0;    // operators that both runs have
   bool is_rewritten = false;  // one run has another forward pass
   bool in_golden = false, in_actual = false;
+  bool is_read = false;                   // by what is no such pass
   std::optional<std::size_t> first = {};  // of its backward pass that computes: a place in the pairs
 
-  bool are_one_sided() const { return forward > 0 && !is_rewritten && in_golden != in_actual && first; }
+  bool are_one_sided() const {
+    return forward > 0 && !is_rewritten && in_golden != in_actual && first && is_read;
+  }
 };
+
+// Whether something reads what an operator of a backward pass makes that is in no backward pass, or that the
+// other run has, too. `paired`: by execution.
+bool is_read_elsewhere(const Wiring& wiring, const std::vector<bool>& paired, std::uint32_t execution) {
+  if (!wiring.is_recorded()) return true;
+  for (const dump::Slot& slot : wiring.runs().slots(execution)) {
+    if (slot.side != model::Side::output) continue;
+    for (const std::uint32_t reader : wiring.likely_readers({execution, slot.index}))
+      if (paired[reader] || phase_of(wiring.runs().without_slots(reader)) != model::Phase::backward)
+        return true;
+  }
+  return false;
+}
 
 bool computes(std::string_view type) { return kind_of(type).role == OperatorRole::computes; }
 
 }  // namespace
 
-std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, const dump::Runs& actual,
-                                                   std::span<const OperatorPair> pairs) {
+std::optional<std::size_t> find_one_sided_backward(const Study& study) {
+  const dump::Runs &golden = study.golden->runs(), &actual = study.actual->runs();
+  const std::span<const OperatorPair> pairs = study.pairs;
   using Place = RewrittenModules::Place;
   const auto run_of = [&](const OperatorPair& pair) {
     return pair.golden != OperatorPair::kNone ? golden.without_slots(pair.golden)
@@ -39,6 +58,9 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
   // By rank, step, type and whether golden has it, the modules in whose backward passes one run has such an
   // operator.
   std::map<std::tuple<std::uint32_t, std::int64_t, std::string, bool>, std::set<Place>> elsewhere;
+  std::vector<bool> golden_paired(golden.size()), actual_paired(actual.size());
+  for (const OperatorPair& pair : pairs)
+    if (pair.is_whole()) golden_paired[pair.golden] = actual_paired[pair.actual] = true;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (pairs[i].is_whole() || pairs[i].is_alone) continue;
     const dump::OperatorRun run = run_of(pairs[i]);
@@ -48,6 +70,10 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
     Passes& passes = modules[place];
     (pairs[i].golden != OperatorPair::kNone ? passes.in_golden : passes.in_actual) = true;
     if (!passes.first && computes(run.type)) passes.first = i;
+    if (!passes.is_read)
+      passes.is_read = pairs[i].golden != OperatorPair::kNone
+                           ? is_read_elsewhere(*study.golden_wiring, golden_paired, pairs[i].golden)
+                           : is_read_elsewhere(*study.actual_wiring, actual_paired, pairs[i].actual);
   }
   if (modules.empty()) return std::nullopt;
   std::set<Place> with_gradients;  // in both runs

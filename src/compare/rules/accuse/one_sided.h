@@ -5,18 +5,17 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 
-#include "compare/pairs/pairing.h"
-#include "dump/read/runs.h"
+#include "compare/rules/rule.h"
+#include "dump/read/operator_run.h"
 
 namespace opdump::compare {
 
 // The first operator of the first of these, as a place in `pairs`. Nothing if there are none, or if a module
-// that only moves data is all there is.
-std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, const dump::Runs& actual,
-                                                   std::span<const OperatorPair> pairs);
+// that only moves data is all there is. Gradients that nothing reads beside such passes are none, as those of
+// a layer that no optimizer updates.
+std::optional<std::size_t> find_one_sided_backward(const Study& study);
 
 // Of an operator of it: "only in golden, like the whole backward pass of Default/fc: no gradient reaches it
 // in actual".

@@ -73,7 +73,7 @@ class WrongRegion : public RuleState {
 
   void note_equal(Ledger& ledger, std::size_t count, bool of_golden) const {
     if (count == 0) return;
-    ledger.cover_by_regions(of_golden);
+    ledger.cover().cover_by_regions(of_golden);
     ledger.note(rule_.name,
                 std::string(of_golden ? "actual" : "golden") + " has the results of " +
                     (count == 1 ? "the compiled region" : "all " + counted(count, "compiled region")) +

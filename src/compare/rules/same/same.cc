@@ -145,7 +145,7 @@ class LackingStatistics : public SettlesSingles {
   std::vector<std::size_t> find_lacking_singles(std::span<const std::size_t> singles,
                                                 const Ledger& ledger) const override {
     const dump::Runs &golden = study().golden->runs(), &actual = study().actual->runs();
-    if (const auto backward = find_one_sided_backward(golden, actual, study().pairs)) return {*backward};
+    if (const auto backward = find_one_sided_backward(study())) return {*backward};
     auto last = find_last_singles(golden, actual, study().pairs, singles);
     if (last.empty()) return last;
     const auto unexplained = find_unexplained(*study().golden_wiring, *study().actual_wiring, study().pairs,

@@ -5,6 +5,7 @@
 
 namespace opdump::compare {
 
-extern const Rule kScaledGradients, kOtherWay, kResizedTensors, kResultsElsewhere, kLackingStatistics;
+extern const Rule kScaledGradients, kOtherWay, kOtherInside, kResizedTensors, kResultsElsewhere,
+    kLackingStatistics;
 
 }  // namespace opdump::compare
