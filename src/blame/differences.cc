@@ -108,7 +108,7 @@ double distance_of(const OperatorComparison& op, model::Side side) {
 std::string why_another_shape(const OperatorComparison& op) {
   for (const SlotComparison& slot : op.slots)
     if (compare::side_of(slot) == model::Side::output && slot.golden != nullptr && slot.actual != nullptr &&
-        !compare::is_fine(slot.verdict) && slot.golden->shape && slot.actual->shape &&
+        !slot.metrics && !compare::is_fine(slot.verdict) && slot.golden->shape && slot.actual->shape &&
         *slot.golden->shape != *slot.actual->shape)
       return "it is " + model::format_shape(*slot.golden->shape) + " in golden and " +
              model::format_shape(*slot.actual->shape) + " in actual";

@@ -293,20 +293,40 @@ Result<> refuse_integers(std::string_view side, std::string_view other, const du
                                       (is_executed ? ", or record it without --as-executed" : ""));
 }
 
-// Modules of other names, as in a port: pairs by what operators compute if that pairs most of them. Returns
-// whether it does.
-Result<bool> pair_renamed(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails,
-                          const CompareOptions& options, Pairing& pairing) {
-  if (std::ranges::all_of(pairing.pairs, &OperatorPair::is_whole)) return false;
-  const ForwardPairs by_name = count_forward_pairs(golden, actual, pairing.pairs);
-  if (!are_renamed(by_name)) return false;
-  OPDUMP_TRY(Pairing across, pair_across(golden, actual, tails, options.map, options.threads));
-  if (!is_better(count_forward_pairs(golden, actual, across.pairs), by_name)) return false;
-  pairing = std::move(across);
-  pairing.notes.insert(
-      pairing.notes.begin(),
-      "the modules of the two runs have other names: operators are paired by what they compute");
-  return true;
+// What a way to pair the operators of modules explains.
+struct Explained {
+  Answer answer = Answer::differs;
+  std::uint64_t agreeing = 0;  // operators of modules
+};
+
+Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, const dump::DumpSet& actual,
+                               CompareOptions options) {
+  Explained explained;
+  options.across = is_across;
+  options.progress = {};
+  options.explain = false;
+  options.take = [&](const OperatorComparison& op) {
+    const auto agrees = [](const SlotComparison& slot) {
+      return side_of(slot) == model::Side::output && slot.metrics && is_fine(slot.verdict);
+    };
+    explained.agreeing += op.golden != nullptr && op.actual != nullptr && is_fine(op.verdict) &&
+                          computes_in_module(*op.golden) && std::ranges::any_of(op.slots, agrees);
+  };
+  OPDUMP_TRY(const Comparison comparison, compare_dumps(golden, actual, options));
+  explained.answer = comparison.outcome;
+  return explained;
+}
+
+// Where names leave many operators without a partner, as in a port, it is tried whether pairs by what operators
+// compute explain more. What these leave out is not known to be the same, so that only a whole answer counts
+// more than pairs by name without a difference.
+Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                  const CompareOptions& options) {
+  OPDUMP_TRY(const Explained by_name, explain_with(false, golden, actual, options));
+  if (by_name.answer == Answer::same) return false;
+  OPDUMP_TRY(const Explained across, explain_with(true, golden, actual, options));
+  if (across.answer == Answer::same) return true;
+  return by_name.answer != Answer::incomplete && across.agreeing > by_name.agreeing;
 }
 
 // Which rows of the runs are the same, if they have others. Then `pairing` is of them.
@@ -369,7 +389,14 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
                 : Result<Pairing>(sharded ? sharded->pair(tails)
                                           : pair_operators(golden_runs, actual_runs, tails, false, filters)));
   if (!is_across && !sharded && !quantisation && !options.across) {
-    OPDUMP_TRY(is_across, pair_renamed(golden_runs, actual_runs, tails, options, pairing));
+    if (may_be_renamed(golden_runs, actual_runs, pairing.pairs)) {
+      OPDUMP_TRY(is_across, explains_more_across(golden, actual, options));
+    }
+    if (is_across) {
+      OPDUMP_TRY(pairing, pair_across(golden_runs, actual_runs, tails, options.map, options.threads));
+      pairing.notes.insert(pairing.notes.begin(),
+                           "names pair few operators of the two runs: they are paired by what they compute");
+    }
   }
   if (!is_across && !sharded) join_fused_activations(golden_runs, actual_runs, pairing.pairs);
   if (quantisation) {

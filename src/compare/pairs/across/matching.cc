@@ -66,6 +66,11 @@ void drop_optimizers(DataFlow& flow, DataFlow& other) {
     for (FlowNode& node : one->nodes()) node.is_of_optimizer = false;
 }
 
+// Whether an operator counts or chooses in no module: around its network, each program does that in its own way.
+bool counts_around(const FlowNode& node) {
+  return node.path.empty() && !model::is_floating(node.outputs[0].dtype);
+}
+
 }  // namespace
 
 CrossMatch::CrossMatch(DataFlow& golden, DataFlow& actual)
@@ -206,9 +211,9 @@ void CrossMatch::match_paths() {
   using List = std::vector<std::uint32_t>;
   std::map<std::string, std::pair<List, List>> modules;
   for (std::uint32_t g = 0; g < golden_.size(); ++g)
-    if (is_open_golden(g)) modules[golden_[g].path].first.push_back(g);
+    if (is_open_golden(g) && !counts_around(golden_[g])) modules[golden_[g].path].first.push_back(g);
   for (std::uint32_t a = 0; a < actual_.size(); ++a)
-    if (is_open_actual(a)) modules[actual_[a].path].second.push_back(a);
+    if (is_open_actual(a) && !counts_around(actual_[a])) modules[actual_[a].path].second.push_back(a);
   for (const auto& [path, lists] : modules) {
     const auto& [g, a] = lists;
     if (g.empty() || a.empty()) continue;
@@ -278,6 +283,7 @@ void CrossMatch::part_equal_units() {
 }
 
 void CrossMatch::match_order() {
+  const bool have_paths = !paths_of(golden_).empty() && !paths_of(actual_).empty();
   std::vector<NodePair> known = pairs_;
   std::ranges::sort(known, {}, &NodePair::golden);
   // Pairs that are in order on both sides bound the gaps.
@@ -287,9 +293,9 @@ void CrossMatch::match_order() {
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
     std::vector<std::uint32_t> golden, actual;
     for (std::uint32_t g = bounds[i].first + 1; g < bounds[i + 1].first; ++g)
-      if (is_open_golden(g)) golden.push_back(g);
+      if (is_open_golden(g) && !(have_paths && counts_around(golden_[g]))) golden.push_back(g);
     for (std::uint32_t a = bounds[i].second + 1; a < bounds[i + 1].second; ++a)
-      if (is_open_actual(a)) actual.push_back(a);
+      if (is_open_actual(a) && !(have_paths && counts_around(actual_[a]))) actual.push_back(a);
     join_sequences(golden, actual, PairedBy::order, 0.5);
   }
 }

@@ -220,8 +220,10 @@ class FramePairs {
   // The results of a network must be compared, at least those of one side's last operator.
   void note_open_end(Pairing& pairing) const {
     const auto last_of = [](const DataFlow& flow) {
+      const bool has_modules =
+          std::ranges::any_of(flow.nodes(), [](const FlowNode& node) { return !node.path.empty(); });
       for (std::uint32_t i = flow.size(); i-- > 0;)
-        if (flow[i].can_pair()) return i;
+        if (flow[i].can_pair() && !(has_modules && flow[i].path.empty())) return i;
       return OperatorPair::kNone;
     };
     const std::uint32_t g = last_of(golden_), a = last_of(actual_);
