@@ -355,10 +355,12 @@ class Trial {
     const bool is_explained = bad.verdict == Verdict::inherited && !bad.cause.empty() &&
                               makes_beyond_rounding(bad) &&
                               !compare::find_argument_difference(*bad.golden, *bad.actual);
-    if (is_open || is_explained)
+    const std::string type = suspects_.have_one_type() ? why_another_type(bad) : std::string();
+    if (is_open || is_explained || !type.empty())
       findings_.add(*place, Cause::unknown, Confidence::suspect, output_name(bad),
-                    !bad.cause.empty()               ? bad.cause
-                    : is_in_part(bad)                ? "it differs in the rows that both runs have"
+                    !type.empty()        ? type + ", and most operators have one type in both runs"
+                    : !bad.cause.empty() ? bad.cause
+                    : is_in_part(bad)    ? "it differs in the rows that both runs have"
                     : why_another_shape(bad).empty() ? "its inputs differ"
                                                      : why_another_shape(bad));
   }

@@ -115,6 +115,16 @@ std::string why_another_shape(const OperatorComparison& op) {
   return {};
 }
 
+std::string why_another_type(const OperatorComparison& op) {
+  for (const SlotComparison& slot : op.slots)
+    if (compare::side_of(slot) == model::Side::output && slot.golden != nullptr && slot.actual != nullptr &&
+        slot.golden->dtype != slot.actual->dtype && model::is_floating(slot.golden->dtype) &&
+        model::is_floating(slot.actual->dtype))
+      return "it is " + std::string(model::dtype_info(slot.golden->dtype).name) + " in golden and " +
+             std::string(model::dtype_info(slot.actual->dtype).name) + " in actual";
+  return {};
+}
+
 bool amplifies(const OperatorComparison& op) {
   constexpr double kMuch = 100;
   const double read = distance_of(op, model::Side::input);

@@ -44,6 +44,10 @@ double distance_of(const compare::OperatorComparison& op, model::Side side = mod
 // (3,4) in actual". Empty if none has.
 std::string why_another_shape(const compare::OperatorComparison& op);
 
+// "it is float32 in golden and bfloat16 in actual", of numbers that it makes; empty if their types are the
+// same.
+std::string why_another_type(const compare::OperatorComparison& op);
+
 // What it reads hardly differs, what it makes much: kernels that are right do that rarely, and both runs may
 // have the same wrong one.
 bool amplifies(const compare::OperatorComparison& op);

@@ -41,6 +41,7 @@ Result<compare::Comparison> Suspects::collect(const dump::DumpSet& golden, const
 
 void Suspects::take(const OperatorComparison& op, GainSearch& gains) {
   ++compared_;
+  of_other_type_ += !why_another_type(op).empty();
   if (op.is_alone) return;
   if (op.verdict == Verdict::skipped) return note_view(op);
   const bool has_output = differs(op, model::Side::output);

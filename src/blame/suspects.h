@@ -42,6 +42,8 @@ class Suspects {
   std::uint64_t compared() const { return compared_; }    // operators
   std::uint64_t differing() const { return differing_; }  // those with an output that is not the same
   std::uint64_t left_out() const { return left_out_; }    // as there are too many
+  // Whether most operators make numbers of one type in both runs: another type is none of the run's.
+  bool have_one_type() const { return 2 * of_other_type_ < compared_; }
   // The comparison judges by gains, which is no proof.
   bool are_by_gains() const { return by_gains_; }
 
@@ -60,7 +62,7 @@ class Suspects {
     std::string text;
   };
   std::vector<OtherView> views_;
-  std::uint64_t compared_ = 0, differing_ = 0, left_out_ = 0;
+  std::uint64_t compared_ = 0, differing_ = 0, left_out_ = 0, of_other_type_ = 0;
   bool by_gains_ = false;
 };
 

@@ -34,7 +34,8 @@ def check(folder, program, name, culprit, python=sys.executable):
     if not os.path.exists(python):
         pytest.skip("no torch from PyPI: tools/fetch_torch.sh")
     for recording, arguments in ("golden", []), ("actual", ["actual"]):
-        done = subprocess.run([OPDUMP, "run", "-o", recording, "--steps", "all", "--", python, PROGRAMS / program, name, *arguments],
+        names = [name] if name else []
+        done = subprocess.run([OPDUMP, "run", "-o", recording, "--steps", "all", "--", python, PROGRAMS / program, *names, *arguments],
                               cwd=folder, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
     compared = subprocess.run([OPDUMP, "compare", "golden", "actual", "--json"], cwd=folder, capture_output=True, text=True, timeout=600)
@@ -165,6 +166,20 @@ def test_other_caches_and_other_classes(name, culprit, tmp_path):
 ])
 def test_what_pytorch_does_by_hand(name, culprit, tmp_path):
     check(tmp_path, "by_hand.py", name, culprit)
+
+
+@pytest.mark.parametrize("program, culprit", [
+    ("generate_cache", None), ("bilstm_tagger", None), ("moe", None), ("lora_merge", None), ("resume", None), ("gcn", None),
+    ("ppo_logprobs", None), wrong("accumulate", None, "a bias of keys has gradients of rounding alone, and foreach joins it with the others"),
+    ("ddpm", "linspace"), ("mlm_decay", "optimizer-AdamW"), ("mean_teacher", "copy_|batch_norm"), ("whisper_cache", "arange"),
+    ("label_smooth", "mean-op|expand-op|log_softmax"), ("vqvae", "vq-VectorQuantizer|add-op"), ("bf16_rope", "rotary_emb|arange"),
+])
+def test_programs_of_one_who_knows_nothing_of_opdump(program, culprit, tmp_path):
+    check(tmp_path, f"../pairs/{program}.py", "", culprit)
+
+
+def test_a_port_with_a_fault_is_not_silent(tmp_path):
+    check(tmp_path, "../pairs/gqa_port.py", "", ".", TORCH2)
 
 
 @pytest.mark.parametrize("name, culprit", [

@@ -317,9 +317,9 @@ Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, cons
   return explained;
 }
 
-// Where names leave many operators without a partner, as in a port, it is tried whether pairs by what operators
-// compute explain more. What these leave out is not known to be the same, so that only a whole answer counts
-// more than pairs by name without a difference.
+// Where names leave many operators without a partner, as in a port, it is tried whether pairs by what
+// operators compute explain more. What these leave out is not known to be the same, so that only a whole
+// answer counts more than pairs by name without a difference.
 Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                   const CompareOptions& options) {
   OPDUMP_TRY(const Explained by_name, explain_with(false, golden, actual, options));

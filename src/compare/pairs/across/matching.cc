@@ -66,7 +66,8 @@ void drop_optimizers(DataFlow& flow, DataFlow& other) {
     for (FlowNode& node : one->nodes()) node.is_of_optimizer = false;
 }
 
-// Whether an operator counts or chooses in no module: around its network, each program does that in its own way.
+// Whether an operator counts or chooses in no module: around its network, each program does that in its own
+// way.
 bool counts_around(const FlowNode& node) {
   return node.path.empty() && !model::is_floating(node.outputs[0].dtype);
 }

@@ -12,8 +12,8 @@ namespace opdump::compare {
 // Whether an operator is one of a module and computes in the forward pass.
 bool computes_in_module(const dump::OperatorRun& run);
 
-// Whether names leave a tenth of the operators of modules that compute in the forward pass without a partner, of
-// the run that has fewer: the other run may have them under other names.
+// Whether names leave a tenth of the operators of modules that compute in the forward pass without a partner,
+// of the run that has fewer: the other run may have them under other names.
 bool may_be_renamed(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs);
 
 }  // namespace opdump::compare
