@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace opdump::torch_adapter {
@@ -31,6 +32,9 @@ struct Block : c10::intrusive_ptr_target {
   bool is_weight = false;
 };
 using BlockPointer = c10::intrusive_ptr<Block>;
+
+// A checksum of what lies in it; none if that cannot be read, or is too much to be read for each operator.
+std::optional<std::uint64_t> sum_of(const c10::StorageImpl& storage);
 
 // Thread-safe.
 class Contents {

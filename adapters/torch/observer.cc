@@ -89,6 +89,15 @@ c10::SmallVector<c10::IValue, 2> find_changed(const OperatorKind& kind,
   return written;
 }
 
+// As the caches that engines for language models allocate at once: gibibytes of zeros.
+bool is_huge(const c10::IValue& value) {
+  constexpr std::size_t kHuge = std::size_t{256} << 20;
+  if (!value.isTensor() || !value.toTensor().defined()) return false;
+  const at::Tensor& tensor = value.toTensor();
+  return tensor.layout() == at::kStrided && !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides() &&
+         tensor.nbytes() >= kHuge;
+}
+
 }  // namespace
 
 bool Rounds::note_operator(std::uint64_t place, bool is_called) {
@@ -374,6 +383,8 @@ void Observer::begin_call(const OperatorKind& kind, c10::ArrayRef<c10::IValue> a
 void Observer::announce_writes(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments,
                                Execution& execution) {
   if (kind.writes) execution.written = settle_written(kind, arguments);
+  if (kind.is_silent)
+    for (const auto& storage : execution.written) execution.sums.push_back(sum_of(*storage));
   execution.changed = find_changed(kind, arguments);
   if (kind.collective) execution.collective = collectives_.begin(written_of(kind, arguments));
 }
@@ -386,8 +397,17 @@ void Observer::failed(Execution& execution) {
   if (is_kept) remember_failure(std::move(execution.memory));
 }
 
+// What an operator that does not say what it writes to has left as it was is not written to.
+void Observer::note_changed(const Execution& execution) {
+  for (std::size_t i = 0; i < execution.written.size(); ++i) {
+    const auto& storage = execution.written[i];
+    const auto before = i < execution.sums.size() ? execution.sums[i] : std::nullopt;
+    if (!before || before != sum_of(*storage)) contents_.changed(storage.get());
+  }
+}
+
 void Observer::after(const OperatorKind& kind, const torch::jit::Stack& stack, Execution& execution) {
-  for (const auto& storage : execution.written) contents_.changed(storage.get());
+  note_changed(execution);
   const auto returns = torch::jit::last(stack, kind.return_count);
   if (execution.collective) return returned(returns, execution);
   for (const auto& storage : execution.written) collectives_.note_written(storage.get());
@@ -397,10 +417,11 @@ void Observer::after(const OperatorKind& kind, const torch::jit::Stack& stack, E
   if (!execution.call) return;
   Operands outputs(contents_);
   for (std::size_t i = 0; i < returns.size(); ++i)
-    outputs.add(returns[i], kind.view && !dumps_views_     ? kView
-                            : kind.leaves_uninitialised(i) ? "uninitialised"
-                            : kind.awaited                 ? "not complete before wait_tensor"
-                                                           : nullptr);
+    outputs.add(returns[i], kind.view && !dumps_views_             ? kView
+                            : kind.leaves_uninitialised(i)         ? "uninitialised"
+                            : kind.awaited                         ? "not complete before wait_tensor"
+                            : kind.constant && is_huge(returns[i]) ? "filled with one number"
+                                                                   : nullptr);
   for (const c10::IValue& value : execution.changed) outputs.add(value, nullptr);
   if (ShardedCall* sharded = execution.sharded ? ShardedCall::current() : nullptr)
     sharded->end(execution.sharded, outputs);

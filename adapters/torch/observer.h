@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -148,10 +149,12 @@ class Observer {
     bool is_backward;
   };
   using Storages = c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4>;
+  using Sums = c10::SmallVector<std::optional<std::uint64_t>, 4>;
   // An operator on its way.
   struct Execution {
     opdump_call* call = nullptr;
     Storages written;
+    Sums sums;  // of `written`, before an operator that does not say what it writes to
     c10::SmallVector<c10::IValue, 2> changed;
     Collectives::Pointer collective;
     Memory memory;                       // what it was given, where failures are kept
@@ -160,6 +163,7 @@ class Observer {
   void begin_call(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments, Execution& execution);
   void announce_writes(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments, Execution& execution);
   void after(const OperatorKind& kind, const torch::jit::Stack& stack, Execution& execution);
+  void note_changed(const Execution& execution);
   void failed(Execution& execution);
   void returned(c10::ArrayRef<c10::IValue> returns, Execution& execution);
   void end_call(Execution& execution, const Operands* outputs);

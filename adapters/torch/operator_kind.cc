@@ -29,6 +29,13 @@ bool overwrites(std::string_view type) {
   return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
+// Makes a tensor whose elements are one number, which the call has.
+bool fills(std::string_view type) {
+  constexpr std::array<std::string_view, 9> kTypes = {
+      "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
 // Collectives declare nothing. All of them write to their first argument and to no other; those that do not
 // take it for an input, too, are left with `out`.
 void describe_collective(std::string_view type, OperatorKind& kind) {
@@ -47,12 +54,16 @@ void look_elsewhere(OperatorKind& kind) {
   for (OperatorKind::Argument& argument : kind.arguments) argument.written = false;
 }
 
+bool declares_write(const c10::Argument& argument) {
+  return argument.alias_info() && argument.alias_info()->isWrite();
+}
+
 // An argument that the schema or we know to be written to, and that is no return value as well.
 bool is_extra_output(const c10::FunctionSchema& schema, const c10::Argument& argument, bool is_undeclared) {
   if (argument.is_out() || schema.returns().empty()) return false;
   if (is_undeclared) return true;
   const c10::AliasInfo* const alias = argument.alias_info();
-  if (!alias || !alias->isWrite()) return false;
+  if (!declares_write(argument)) return false;
   return std::ranges::none_of(schema.returns(), [&](const c10::Argument& result) {
     return result.alias_info() && result.alias_info()->beforeSets() == alias->beforeSets();
   });
@@ -86,19 +97,22 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
                    !op.hasKernelForDispatchKey(c10::DispatchKey::CUDA);
   kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") ||
                        type.starts_with("_empty") || type.starts_with("resize");
+  kind.constant = space == "aten" && fills(type);
   if (type == "_ctc_loss") kind.partly = 1;                 // log_alpha, beyond the lengths of the targets
   if (type == "mkldnn_rnn_layer") kind.partly = 3;          // workspace for the backward pass
   if (name == "fsdp::all_gather_copy_in") kind.partly = 1;  // what other ranks hold comes later
 
-  // Operators from elsewhere often do not declare what they write to.
+  // Operators from elsewhere often do not declare what they write to. Those that declare a part declare all:
+  // torch.compile relies on it.
   const bool trusted = space == "aten" || space == "prims", is_collective = space == "c10d";
+  kind.is_silent = !trusted && !is_collective && std::ranges::none_of(schema.arguments(), declares_write);
   for (const c10::Argument& argument : schema.arguments()) {
     OperatorKind::Argument a;
     a.name = intern(argument.name());
     a.type = kind_of_values(*argument.real_type());
     a.out = argument.is_out();
-    a.written = a.out || (argument.alias_info() && argument.alias_info()->isWrite()) ||
-                (!trusted && !is_collective) || writes_undeclared(type, argument.name());
+    a.written =
+        a.out || declares_write(argument) || kind.is_silent || writes_undeclared(type, argument.name());
     a.is_extra_output =
         trusted && is_extra_output(schema, argument, writes_undeclared(type, argument.name()));
     kind.writes = kind.writes || a.written;

@@ -18,8 +18,10 @@ struct OperatorKind {
   bool view = false;               // moves no data
   bool composite = false;          // calls other operators; most devices have no kernel for it
   bool uninitialised = false;      // its outputs are unwritten memory
+  bool constant = false;           // all elements of its result are one number
   int partly = -1;                 // the output of which it writes a part only
-  bool writes = false;             // some argument is written to
+  bool writes = false;             // some argument is written to, or may be
+  bool is_silent = false;          // its schema says nothing of what it writes to
   bool collective = false;         // of several processes: it may go on after it has returned
   bool random = false;             // it draws random numbers
   bool awaited = false;            // its outputs are complete only after wait_tensor

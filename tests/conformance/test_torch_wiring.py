@@ -267,3 +267,42 @@ def test_a_converted_dump_keeps_it(opdump):
     lines = [json.loads(line) for line in (converted / "rank_0/operators.jsonl").read_text().splitlines()]
     assert [line["inputs"] for line in lines if line["kind"] == "wiring" and "log-op0" in line["name"]] == [
         {"0": {"maker": "Default/exp-op0"}}]
+
+
+def test_operators_of_libraries(opdump):
+    """What they do not say that they write to is theirs if it is another content afterwards, and else still its maker's."""
+    dump = opdump.run("""
+        import torch
+
+        def product(out, x, table):
+            torch.mul(x, table, out=out)
+
+        def hide(x, y):
+            y.add_(1)
+            return x * 2
+
+        library = torch.library.Library("strange", "DEF")
+        library.define("product(Tensor(a!) out, Tensor x, Tensor table) -> ()")
+        library.define("twice(Tensor x, Tensor y) -> Tensor")
+        library.define("hide(Tensor x, Tensor y) -> Tensor")
+        library.impl("product", product, "CPU")
+        library.impl("twice", lambda x, y: x * 2, "CPU")
+        library.impl("hide", hide, "CPU")
+        with torch.no_grad():
+            a, b = torch.arange(1., 5.).exp(), torch.arange(1., 5.).cos()
+            out = torch.zeros(4)
+            torch.ops.strange.product(out, a, b)
+            a.sin()
+            out.tan()
+            torch.ops.strange.twice(a, b)
+            a.sinh()
+            torch.ops.strange.hide(a, b)
+            a.cosh()
+            b.tanh()
+        """)
+    made = Wiring(dump)
+    assert len(list(dump.path.glob("*/*/*/strange_product.*.output.*.npy"))) == 1, "only one of its arguments is written to"
+    assert made.maker("tan-op0") == "strange_product-op0"
+    assert [made.maker(name) for name in ("sin-op0", "sinh-op0", "cosh-op0")] == ["exp-op0"] * 3
+    assert [made.maker("strange_hide-op0", i) for i in range(2)] == ["exp-op0", "cos-op0"]
+    assert made.maker("tanh-op0") != "cos-op0", "it was changed"

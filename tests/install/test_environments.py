@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 TOOLS = pathlib.Path(__file__).resolve().parent.parent.parent / "tools"
-ALONE = ("mindspore", "tensorflow", "torch")
+ALONE = ("mindspore", "tensorflow", "torch", "vllm")
 ON_TORCH = ("msprobe", "sglang")
 
 

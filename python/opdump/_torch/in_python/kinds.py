@@ -76,10 +76,12 @@ def _describe(op: Any) -> Kind:
     kind = name
     trusted, is_collective = space in ("aten", "prims"), space == "c10d"
     arguments = []
+    # Operators from elsewhere that declare a part of what they write to declare all.
+    is_silent = not (trusted or is_collective) and not any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     for i, argument in enumerate(schema.arguments):
         alias, undeclared = argument.alias_info, _writes_undeclared(name, argument.name)
         out = bool(argument.is_out)
-        written = out or (alias is not None and alias.is_write) or not (trusted or is_collective) or undeclared
+        written = out or (alias is not None and alias.is_write) or is_silent or undeclared
         arguments.append(KindArgument(argument.name, _kind_of_values(argument.real_type), argument.default_value, written, out,
                                       trusted and i == 0 and name in _OVERWRITES,
                                       trusted and _is_extra_output(schema, argument, undeclared)))
