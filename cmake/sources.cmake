@@ -501,6 +501,7 @@ set(OPDUMP_TESTS_compare
   compare/rules/rounding/conditioning_test.cc
   compare/rules/rounding/recompute_test.cc
   compare/rules/other_frameworks_test.cc
+  compare/rules/forward_cover_test.cc
   compare/rules/rules_test.cc
   compare/rules/same/equivalence_test.cc
   compare/wiring/content_test.cc
