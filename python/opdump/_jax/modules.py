@@ -1,0 +1,265 @@
+"""Calls of modules of flax.linen and flax.nnx: what each reads and returns goes to the recorder."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+
+from opdump._jax.lines import lines
+from opdump._jax.recording import Recording
+from opdump._jax.sites import Call, Operand, Site, next_number
+from opdump._jax.taps import bind
+
+_SIMPLE = (bool, int, float, str)
+_MOST_DEEP = 32  # of lists in modules
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.modules: list[Any] = []  # that run, the outermost one first
+        self.scopes: list[str] = []  # of these
+        self.call: Call | None = None
+        self.paths: dict[int, str] = {}  # of the modules of nnx below the outermost one
+        self.values: dict[int, tuple[Any, int]] = {}  # numbers of arrays that modules have read or made; holds them
+        self.made: set[int] = set()  # of these: what a module has returned
+
+
+class Modules:
+    def __init__(self) -> None:
+        self.find_recording: Callable[[], Recording | None] = lambda: None
+        self._thread = _Thread()
+
+    def call(self, module: Any, method: str, path: str | None, weights: Callable[[], Iterator[tuple[str, Any]]],
+             settings: Callable[[], Iterator[tuple[str, Any]]], run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Runs a method of a module. `path` is that of the module below the outermost one, if the module knows it."""
+        recording, mine = self.find_recording(), self._thread
+        if recording is None or (mine.modules and mine.modules[-1] is module):
+            return run(*args, **kwargs)
+        if not mine.modules:
+            mine.call = Call(f"{type(module).__name__} {'; '.join(lines.find().stack[:8])}")
+            if path is None:
+                mine.paths = dict(_paths_below(module))
+        mine.scopes.append(self._scope_of(module, path))
+        mine.modules.append(module)
+        before: list[Any] = []
+        recording.guard("inputs of a module", lambda: before.extend(self._inputs(args, kwargs, weights)))
+        try:
+            result = run(*args, **kwargs)
+            kind = type(module).__name__ if method == "__call__" else method
+            recording.guard("results of a module", lambda: self._show(kind, before, result, tuple(settings())))
+        finally:
+            mine.modules.pop()
+            mine.scopes.pop()
+            if not mine.modules:
+                mine.call = None
+                mine.paths, mine.values, mine.made = {}, {}, set()
+        return result
+
+    def call_function(self, kind: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Runs a function without weights, as an activation, that a module calls."""
+        recording, mine = self.find_recording(), self._thread
+        if recording is None or not mine.modules or mine.modules[-1] is None:
+            return run(*args, **kwargs)
+        mine.modules.append(None)  # what it calls is its own
+        before: list[Any] = []
+        recording.guard("inputs of a function", lambda: before.extend(self._inputs(args, kwargs, lambda: iter(()))))
+        try:
+            result = run(*args, **kwargs)
+        finally:
+            mine.modules.pop()
+        recording.guard("results of a function", lambda: self._show(kind, before, result, ()))
+        return result
+
+    def _scope_of(self, module: Any, path: str | None) -> str:
+        mine = self._thread
+        if path is not None:
+            return path
+        if not mine.modules:
+            return ""
+        return mine.paths.get(id(module)) or f"{mine.scopes[-1]}/{type(module).__name__}"
+
+    def scope(self) -> str:
+        """Of the module that runs."""
+        return self._thread.scopes[-1]
+
+    def _number(self, array: Any) -> int:
+        known = self._thread.values.get(id(array))
+        if known is None:
+            known = self._thread.values[id(array)] = array, next_number()
+        return known[1]
+
+    def _inputs(self, args: Any, kwargs: Any, weights: Callable[[], Iterator[tuple[str, Any]]]) -> Iterator[tuple[Any, Operand]]:
+        arrays = [value for value in jax.tree.leaves((args, kwargs)) if _is_recordable(value)]
+        for index, array in enumerate(arrays):
+            yield array, Operand(False, index, self._number(array), None)
+        for index, (name, array) in enumerate(weights(), len(arrays)):
+            if _is_recordable(array):
+                yield array, Operand(False, index, self._number(array), name, is_weight=True)
+
+    def _show(self, kind: str, before: list[Any], result: Any, settings: tuple[tuple[str, Any], ...]) -> None:
+        mine = self._thread
+        arrays = [value for value in jax.tree.leaves(result) if _is_recordable(value)]
+        if not arrays or all(id(array) in mine.made for array in arrays):  # a module within it has returned that
+            return
+        after = []
+        for index, array in enumerate(arrays):
+            after.append((array, Operand(True, index, self._number(array), None)))
+            mine.made.add(id(array))
+        site = Site(mine.scopes[-1], kind, tuple(operand for _, operand in (*before, *after)), settings, lines.find(), mine.call)
+        bind([array for array, _ in (*before, *after)], site)
+
+
+modules = Modules()
+
+
+def _is_recordable(value: Any) -> bool:
+    return isinstance(value, jax.Array) and not jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended)
+
+
+# ---- flax.linen
+
+def install_linen() -> None:
+    """Once per process, when flax.linen is there."""
+    linen: Any = sys.modules["flax.linen"]
+    original = linen.Module._call_wrapped_method
+
+    @functools.wraps(original)
+    def called(self: Any, fun: Any, args: Any, kwargs: Any) -> Any:
+        method = getattr(fun, "__name__", "")
+        if method == "setup" or self.scope is None or self.is_initializing():
+            return original(self, fun, args, kwargs)
+        return modules.call(self, method, _path_of(self), functools.partial(_weights_of, self), functools.partial(_settings_of, self),
+                            lambda *args, **kwargs: original(self, fun, args, kwargs), args, kwargs)
+
+    linen.Module._call_wrapped_method = called
+    _watch_functions(linen)
+
+
+def _path_of(module: Any) -> str:
+    """"/Block_0-Block/Dense_1-Dense"; nothing for the outermost module."""
+    path = ""
+    while module is not None and hasattr(module, "scope"):
+        if getattr(module, "name", None) and hasattr(module.parent, "scope"):
+            path = f"/{module.name}-{type(module).__name__}{path}"
+        module = getattr(module, "parent", None)
+    return path
+
+
+def _weights_of(module: Any) -> Iterator[tuple[str, Any]]:
+    """Of the module itself, not of modules in it."""
+    place, scope = ".".join(module.path), module.scope
+    for collection in ("params", "batch_stats"):
+        values = scope.root._variables.get(collection, {})
+        for name in scope.path[len(scope.root.path):]:
+            values = values.get(name, {})
+        for name, value in values.items():
+            if not hasattr(value, "items"):  # else it is of a module in this one
+                yield (f"{place}.{name}" if place else name), getattr(value, "value", value)
+
+
+def _settings_of(module: Any) -> Iterator[tuple[str, Any]]:
+    for name in getattr(type(module), "__dataclass_fields__", ()):
+        value = getattr(module, name, None)
+        if name not in ("parent", "name") and (type(value) in _SIMPLE or _is_simple_tuple(value)):
+            yield name, value
+
+
+def _is_simple_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(type(item) in _SIMPLE for item in value)
+
+
+# ---- flax.nnx
+
+def install_nnx() -> None:
+    """Once per process, when flax.nnx is there."""
+    nnx: Any = sys.modules["flax.nnx"]
+    begin = nnx.Module.__init_subclass__.__func__
+
+    def begun(cls: Any, *args: Any, **kwargs: Any) -> None:
+        begin(cls, *args, **kwargs)
+        _watch_class(cls)
+
+    nnx.Module.__init_subclass__ = classmethod(begun)
+    waiting = [nnx.Module]
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        _watch_class(cls)
+    _watch_functions(nnx)
+
+
+def _watch_class(cls: Any) -> None:
+    original = cls.__dict__.get("__call__")
+    if not callable(original) or getattr(original, "_opdump", False):
+        return
+
+    @functools.wraps(original)
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return modules.call(self, "__call__", None, functools.partial(_variables_of, self), functools.partial(_attributes_of, self),
+                            functools.partial(original, self), args, kwargs)
+
+    __call__._opdump = True  # type: ignore[attr-defined]
+    cls.__call__ = __call__
+
+
+def _parts_of(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """What a module holds: modules and variables, by name; those in lists by their numbers, too."""
+    nnx: Any = sys.modules["flax.nnx"]
+    items = vars(value).items() if isinstance(value, nnx.Module) and type(value).__name__ not in ("List", "Dict") else \
+        value.items() if hasattr(value, "items") else enumerate(value)
+    for name, item in items:
+        if isinstance(item, (nnx.Module, nnx.Variable)) and type(item).__name__ not in ("List", "Dict"):
+            yield str(name), item
+        elif depth < _MOST_DEEP and (isinstance(item, (list, tuple, dict)) or type(item).__name__ in ("List", "Dict")):
+            for inner, part in _parts_of(item, depth + 1):
+                yield f"{name}.{inner}", part
+
+
+def _paths_below(module: Any, path: str = "") -> Iterator[tuple[int, str]]:
+    nnx: Any = sys.modules["flax.nnx"]
+    for name, part in _parts_of(module):
+        if isinstance(part, nnx.Module):
+            below = f"{path}/{name}-{type(part).__name__}"
+            yield id(part), below
+            if path.count("/") < _MOST_DEEP:
+                yield from _paths_below(part, below)
+
+
+def _variables_of(module: Any) -> Iterator[tuple[str, Any]]:
+    nnx: Any = sys.modules["flax.nnx"]
+    for name, part in _parts_of(module):
+        if isinstance(part, nnx.Variable) and isinstance(part, (nnx.Param, nnx.BatchStat)):
+            scope = [component.rpartition("-")[0] for component in modules.scope().split("/")[1:]]
+            yield ".".join((*scope, name)), part[...]
+
+
+def _attributes_of(module: Any) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(module).items():
+        if not name.startswith("_") and (type(value) in _SIMPLE or _is_simple_tuple(value)):
+            yield name, value
+
+
+# ---- functions without weights
+
+def _watch_functions(owner: Any) -> None:
+    """Activations, poolings and attention of a module `flax.linen` or `flax.nnx`, as programs call them."""
+    for name, value in list(vars(owner).items()):
+        home = getattr(value, "__module__", None) or ""
+        if name[:1].islower() and callable(value) and not isinstance(value, type) and (
+                home.startswith("jax._src.nn.functions") or home in ("flax.linen.pooling", "flax.linen.attention")):
+            setattr(owner, name, _watched(value, name))
+
+
+@functools.cache
+def _watched(function: Any, name: str) -> Any:
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return modules.call_function(name, function, args, kwargs)
+
+    return called
+
