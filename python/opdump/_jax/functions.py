@@ -16,6 +16,7 @@ from jax._src import debugging
 from jax.extend import core
 
 from opdump import _stderr
+from opdump._frames import leave_no_frame
 from opdump._jax.recording import Clock, Recording
 from opdump._jax.sites import Site
 from opdump._jax.taps import is_clean, sites_of, taps
@@ -70,7 +71,11 @@ class Function:
         self._opdump = _Observed(compiled, jit, options, find_recording)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opdump.call(args, kwargs)
+        try:
+            return self._opdump.call(args, kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -92,7 +97,6 @@ class _Observed:
         self.compiled = compiled
         self._jit, self._options, self._find_recording = jit, options, find_recording
         self._copies: dict[int, Copy] = {}
-        self._last: Copy | None = None
 
     def call(self, args: Any, kwargs: Any) -> Any:
         recording = self._find_recording()
@@ -100,8 +104,12 @@ class _Observed:
             return self.compiled(*args, **kwargs)
         seen: list[Any] = []
         recording.guard(self._name(), lambda: seen.append(self._observe(recording, args, kwargs)))
-        with taps.watched():
-            results = self.compiled(*args, **kwargs)
+        try:
+            with taps.watched():
+                results = self.compiled(*args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         if seen and seen[0] is not None:
             copy, own = seen[0]
             if own is not None and not copy.is_checked:
@@ -119,17 +127,15 @@ class _Observed:
             if values is None:
                 return None
             args, kwargs = values
-        copy, arguments = self._last, None
-        if copy is None or recording.is_active:
-            copy, arguments = self._find_copy(args, kwargs)
-            self._last = copy
-        if not copy.shows:
-            return copy, None
+        copy = self._find_copy(args, kwargs)
+        if copy is None or not copy.shows:
+            return copy and (copy, None)
         recording.begin_unit(f"function {id(self)}")
         if not recording.is_active:
             return copy, None
-        if arguments is None:  # the step began just now
-            copy, arguments = self._find_copy(args, kwargs)
+        arguments = jax.tree.leaves(self._without_static(args, kwargs))
+        if len(arguments) != len(copy.jaxpr.in_avals):
+            raise TypeError(f"it takes {len(copy.jaxpr.in_avals)} arrays, and {len(arguments)} are found")
         try:
             results, shown = copy.run(arguments)
         except Unobservable as error:
@@ -139,18 +145,19 @@ class _Observed:
             recording.record(site, arrays)
         return copy, results if is_clean_here else None
 
-    def _find_copy(self, args: Any, kwargs: Any) -> tuple[Copy, list[Any]]:
-        with taps.watched(), inner.eval_context():
-            jaxpr = self.compiled.trace(*args, **kwargs).jaxpr
+    def _find_copy(self, args: Any, kwargs: Any) -> Copy | None:
+        """None if the function fails: it does so again when the program calls it."""
+        try:
+            with taps.watched(), inner.eval_context():
+                jaxpr = self.compiled.trace(*args, **kwargs).jaxpr
+        except Exception:
+            return None
         copy = self._copies.get(id(jaxpr))
         if copy is None:
             if len(self._copies) >= _MOST_COPIES:
                 self._copies.clear()
             copy = self._copies[id(jaxpr)] = Copy(self._jit, jaxpr)
-        arguments = jax.tree.leaves(self._without_static(args, kwargs)) if copy.shows else []
-        if copy.shows and len(arguments) != len(jaxpr.in_avals):
-            raise TypeError(f"it takes {len(jaxpr.in_avals)} arrays, and {len(arguments)} are found")
-        return copy, arguments
+        return copy
 
     def _without_static(self, args: Any, kwargs: Any) -> Any:
         """As jax.jit finds out which arguments are no arrays."""

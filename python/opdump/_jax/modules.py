@@ -5,18 +5,32 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 
+from opdump._frames import leave_no_frame
 from opdump._jax.lines import lines
 from opdump._jax.recording import Recording
 from opdump._jax.sites import Call, Operand, Site, next_number
 from opdump._jax.taps import bind
 
 _SIMPLE = (bool, int, float, str)
+# Settings that PyTorch calls otherwise, or means otherwise: `opdump compare` then says which one is another.
+_IN_TORCH: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "epsilon": ("eps", lambda value: value), "momentum": ("momentum", lambda value: round(1 - value, 12))}
 _MOST_DEEP = 32  # of lists in modules
+
+
+class _Value:
+    """An array that a module has read or made. JAX may look for arrays that outlive a function: it is not held."""
+
+    def __init__(self, array: Any) -> None:
+        self.reference = weakref.ref(array)
+        self.number = next_number()
+        self.is_made = False
 
 
 class _Thread(threading.local):
@@ -25,8 +39,7 @@ class _Thread(threading.local):
         self.scopes: list[str] = []  # of these
         self.call: Call | None = None
         self.paths: dict[int, str] = {}  # of the modules of nnx below the outermost one
-        self.values: dict[int, tuple[Any, int]] = {}  # numbers of arrays that modules have read or made; holds them
-        self.made: set[int] = set()  # of these: what a module has returned
+        self.values: dict[int, _Value] = {}  # arrays that modules have read or made, by address
 
 
 class Modules:
@@ -52,12 +65,15 @@ class Modules:
             result = run(*args, **kwargs)
             kind = type(module).__name__ if method == "__call__" else method
             recording.guard("results of a module", lambda: self._show(kind, before, result, tuple(settings())))
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         finally:
             mine.modules.pop()
             mine.scopes.pop()
             if not mine.modules:
                 mine.call = None
-                mine.paths, mine.values, mine.made = {}, {}, set()
+                mine.paths, mine.values = {}, {}
         return result
 
     def call_function(self, kind: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -70,6 +86,9 @@ class Modules:
         recording.guard("inputs of a function", lambda: before.extend(self._inputs(args, kwargs, lambda: iter(()))))
         try:
             result = run(*args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         finally:
             mine.modules.pop()
         recording.guard("results of a function", lambda: self._show(kind, before, result, ()))
@@ -87,29 +106,29 @@ class Modules:
         """Of the module that runs."""
         return self._thread.scopes[-1]
 
-    def _number(self, array: Any) -> int:
+    def _value(self, array: Any) -> _Value:
         known = self._thread.values.get(id(array))
-        if known is None:
-            known = self._thread.values[id(array)] = array, next_number()
-        return known[1]
+        if known is None or known.reference() is not array:
+            known = self._thread.values[id(array)] = _Value(array)
+        return known
 
     def _inputs(self, args: Any, kwargs: Any, weights: Callable[[], Iterator[tuple[str, Any]]]) -> Iterator[tuple[Any, Operand]]:
         arrays = [value for value in jax.tree.leaves((args, kwargs)) if _is_recordable(value)]
         for index, array in enumerate(arrays):
-            yield array, Operand(False, index, self._number(array), None)
+            yield array, Operand(False, index, self._value(array).number, None)
         for index, (name, array) in enumerate(weights(), len(arrays)):
             if _is_recordable(array):
-                yield array, Operand(False, index, self._number(array), name, is_weight=True)
+                yield array, Operand(False, index, self._value(array).number, name, is_weight=True)
 
     def _show(self, kind: str, before: list[Any], result: Any, settings: tuple[tuple[str, Any], ...]) -> None:
         mine = self._thread
         arrays = [value for value in jax.tree.leaves(result) if _is_recordable(value)]
-        if not arrays or all(id(array) in mine.made for array in arrays):  # a module within it has returned that
+        if not arrays or all(self._value(array).is_made for array in arrays):  # a module within it has returned that
             return
         after = []
         for index, array in enumerate(arrays):
-            after.append((array, Operand(True, index, self._number(array), None)))
-            mine.made.add(id(array))
+            after.append((array, Operand(True, index, self._value(array).number, None)))
+            self._value(array).is_made = True
         site = Site(mine.scopes[-1], kind, tuple(operand for _, operand in (*before, *after)), settings, lines.find(), mine.call)
         bind([array for array, _ in (*before, *after)], site)
 
@@ -157,7 +176,7 @@ def _weights_of(module: Any) -> Iterator[tuple[str, Any]]:
         values = scope.root._variables.get(collection, {})
         for name in scope.path[len(scope.root.path):]:
             values = values.get(name, {})
-        for name, value in values.items():
+        for name, value in sorted(values.items()):
             if not hasattr(value, "items"):  # else it is of a module in this one
                 yield (f"{place}.{name}" if place else name), getattr(value, "value", value)
 
@@ -165,12 +184,15 @@ def _weights_of(module: Any) -> Iterator[tuple[str, Any]]:
 def _settings_of(module: Any) -> Iterator[tuple[str, Any]]:
     for name in getattr(type(module), "__dataclass_fields__", ()):
         value = getattr(module, name, None)
-        if name not in ("parent", "name") and (type(value) in _SIMPLE or _is_simple_tuple(value)):
-            yield name, value
+        if name not in ("parent", "name"):
+            yield from _setting(name, value)
 
 
-def _is_simple_tuple(value: Any) -> bool:
-    return isinstance(value, tuple) and bool(value) and all(type(item) in _SIMPLE for item in value)
+def _setting(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    is_simple = type(value) in _SIMPLE or (isinstance(value, tuple) and value and all(type(item) in _SIMPLE for item in value))
+    if is_simple:
+        own, convert = _IN_TORCH.get(name, (name, lambda value: value))
+        yield own, convert(value)
 
 
 # ---- flax.nnx
@@ -240,8 +262,8 @@ def _variables_of(module: Any) -> Iterator[tuple[str, Any]]:
 
 def _attributes_of(module: Any) -> Iterator[tuple[str, Any]]:
     for name, value in vars(module).items():
-        if not name.startswith("_") and (type(value) in _SIMPLE or _is_simple_tuple(value)):
-            yield name, value
+        if not name.startswith("_"):
+            yield from _setting(name, value)
 
 
 # ---- functions without weights
