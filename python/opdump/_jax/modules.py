@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import numpy as np
 
 from opdump._frames import leave_no_frame
 from opdump._jax.lines import lines
@@ -37,6 +38,8 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.modules: list[Any] = []  # that run, the outermost one first
         self.scopes: list[str] = []  # of these
+        self.paths_of: list[tuple[str, ...] | None] = []  # of these
+        self.is_in_function = False
         self.call: Call | None = None
         self.paths: dict[int, str] = {}  # of the modules of nnx below the outermost one
         self.values: dict[int, _Value] = {}  # arrays that modules have read or made, by address
@@ -47,11 +50,11 @@ class Modules:
         self.find_recording: Callable[[], Recording | None] = lambda: None
         self._thread = _Thread()
 
-    def call(self, module: Any, method: str, path: str | None, weights: Callable[[], Iterator[tuple[str, Any]]],
+    def call(self, module: Any, method: str, path: tuple[str, ...] | None, weights: Callable[[], Iterator[tuple[str, Any]]],
              settings: Callable[[], Iterator[tuple[str, Any]]], run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Runs a method of a module. `path` is that of the module below the outermost one, if the module knows it."""
         recording, mine = self.find_recording(), self._thread
-        if recording is None or (mine.modules and mine.modules[-1] is module):
+        if recording is None or (mine.modules and (mine.modules[-1] is module or path == mine.paths_of[-1] is not None)):
             return run(*args, **kwargs)
         if not mine.modules:
             mine.call = Call(f"{type(module).__name__} {'; '.join(lines.find().stack[:8])}")
@@ -59,6 +62,7 @@ class Modules:
                 mine.paths = dict(_paths_below(module))
         mine.scopes.append(self._scope_of(module, path))
         mine.modules.append(module)
+        mine.paths_of.append(path)
         before: list[Any] = []
         recording.guard("inputs of a module", lambda: before.extend(self._inputs(args, kwargs, weights)))
         try:
@@ -71,6 +75,7 @@ class Modules:
         finally:
             mine.modules.pop()
             mine.scopes.pop()
+            mine.paths_of.pop()
             if not mine.modules:
                 mine.call = None
                 mine.paths, mine.values = {}, {}
@@ -79,9 +84,9 @@ class Modules:
     def call_function(self, kind: str, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Runs a function without weights, as an activation, that a module calls."""
         recording, mine = self.find_recording(), self._thread
-        if recording is None or not mine.modules or mine.modules[-1] is None:
+        if recording is None or not mine.modules or mine.is_in_function:
             return run(*args, **kwargs)
-        mine.modules.append(None)  # what it calls is its own
+        mine.is_in_function = True  # what it calls is its own
         before: list[Any] = []
         recording.guard("inputs of a function", lambda: before.extend(self._inputs(args, kwargs, lambda: iter(()))))
         try:
@@ -90,17 +95,20 @@ class Modules:
             leave_no_frame(error)
             raise
         finally:
-            mine.modules.pop()
+            mine.is_in_function = False
         recording.guard("results of a function", lambda: self._show(kind, before, result, ()))
         return result
 
-    def _scope_of(self, module: Any, path: str | None) -> str:
+    def _scope_of(self, module: Any, path: tuple[str, ...] | None) -> str:
+        """"/Block_0-Block/Dense_1-Dense"; nothing for the outermost module."""
         mine = self._thread
-        if path is not None:
-            return path
-        if not mine.modules:
-            return ""
-        return mine.paths.get(id(module)) or f"{mine.scopes[-1]}/{type(module).__name__}"
+        if path is None:
+            return (mine.paths.get(id(module)) or f"{mine.scopes[-1]}/{type(module).__name__}") if mine.modules else ""
+        scope, rest = "", path
+        for around, outer in zip(mine.paths_of, mine.scopes):
+            if around is not None and path[:len(around)] == around:
+                scope, rest = outer, path[len(around):]
+        return "/".join((scope, *rest[:-1], f"{rest[-1]}-{type(module).__name__}")) if rest else scope
 
     def scope(self) -> str:
         """Of the module that runs."""
@@ -137,6 +145,8 @@ modules = Modules()
 
 
 def _is_recordable(value: Any) -> bool:
+    if isinstance(value, np.ndarray):  # JAX takes it as it is
+        return value.dtype.kind in "biufc" and value.dtype == jax.dtypes.canonicalize_dtype(value.dtype)
     return isinstance(value, jax.Array) and not jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended)
 
 
@@ -152,21 +162,11 @@ def install_linen() -> None:
         method = getattr(fun, "__name__", "")
         if method == "setup" or self.scope is None or self.is_initializing():
             return original(self, fun, args, kwargs)
-        return modules.call(self, method, _path_of(self), functools.partial(_weights_of, self), functools.partial(_settings_of, self),
+        return modules.call(self, method, tuple(self.path), functools.partial(_weights_of, self), functools.partial(_settings_of, self),
                             lambda *args, **kwargs: original(self, fun, args, kwargs), args, kwargs)
 
     linen.Module._call_wrapped_method = called
     _watch_functions(linen)
-
-
-def _path_of(module: Any) -> str:
-    """"/Block_0-Block/Dense_1-Dense"; nothing for the outermost module."""
-    path = ""
-    while module is not None and hasattr(module, "scope"):
-        if getattr(module, "name", None) and hasattr(module.parent, "scope"):
-            path = f"/{module.name}-{type(module).__name__}{path}"
-        module = getattr(module, "parent", None)
-    return path
 
 
 def _weights_of(module: Any) -> Iterator[tuple[str, Any]]:

@@ -123,7 +123,7 @@ class Recording:
 
 def _describe(operand: Any, array: Any, kept: list[Any]) -> c.Tensor:
     name = c.encode(operand.name)
-    tensor = c.Tensor(index=operand.index, value=operand.value, name=name, role=c.WEIGHT if operand.is_weight else c.INPUT)
+    tensor = c.Tensor(index=operand.number, value=operand.value, name=name, role=c.WEIGHT if operand.is_weight else c.INPUT)
     values = np.ascontiguousarray(np.asarray(array)).reshape(np.shape(array))  # the first one makes a vector of a number
     shape = (ctypes.c_int64 * max(1, values.ndim))(*values.shape)
     kept += [values, shape, name]

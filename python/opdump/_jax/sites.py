@@ -24,7 +24,7 @@ class Operand(NamedTuple):
     """One of the arrays of a call."""
 
     is_output: bool
-    index: int
+    number: int  # among the inputs or outputs
     value: int  # equal numbers are one array
     name: str | None  # "Dense_0.kernel"
     is_weight: bool = False

@@ -92,7 +92,7 @@ def _run(*arrays: Any, site: Site) -> list[Any]:
 
 
 @tap_p.def_effectful_abstract_eval
-def _describe(*_arrays: Any, site: Site) -> Any:  # noqa: ARG001
+def _describe(*_arrays: Any, site: Site) -> Any:
     return [], {debugging.debug_effect}  # so that what has no result stays where it is
 
 

@@ -20,7 +20,7 @@ class Attention(nn.Module):
     @nn.compact
     def __call__(self, x):
         width = x.shape[-1]
-        split = lambda y: y.reshape(*y.shape[:2], self.heads, -1)  # noqa: E731
+        split = lambda y: y.reshape(*y.shape[:2], self.heads, -1)
         q, k, v = (split(nn.Dense(width, name=name)(x)) for name in ("query", "key", "value"))
         if FAULT == "scale":
             q = q * 0.9
@@ -30,7 +30,7 @@ class Attention(nn.Module):
 class Block(nn.Module):
     @nn.compact
     def __call__(self, x):
-        norm = lambda name: nn.LayerNorm(epsilon=1e-3 if FAULT == "eps" else 1e-5, name=name)  # noqa: E731
+        norm = lambda name: nn.LayerNorm(epsilon=1e-3 if FAULT == "eps" else 1e-5, name=name)
         x = x + Attention(4, name="attention")(norm("norm1")(x))
         return x + nn.Dense(x.shape[-1], name="down")(gelu(nn.Dense(4 * x.shape[-1], name="up")(norm("norm2")(x))))
 

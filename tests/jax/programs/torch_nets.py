@@ -14,7 +14,7 @@ class Attention(nn.Module):
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
 
     def forward(self, x):
-        split = lambda y: y.view(y.shape[0], y.shape[1], self.heads, -1).transpose(1, 2)  # noqa: E731
+        split = lambda y: y.view(y.shape[0], y.shape[1], self.heads, -1).transpose(1, 2)
         q, k, v = split(self.query(x)), split(self.key(x)), split(self.value(x))
         weights = torch.softmax(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, -1)
         return self.out((weights @ v).transpose(1, 2).reshape(x.shape))
