@@ -60,7 +60,8 @@ def _pythons() -> Iterator[str]:
 
 
 def _other_pythons() -> None:
-    ask = "import importlib.util, platform; print(platform.python_version(), *[m for m in ('torch', 'tensorflow', 'flax') if importlib.util.find_spec(m)])"
+    ask = ("import importlib.util, platform; print(platform.python_version(), "
+           "*[m for m in ('torch', 'tensorflow', 'flax') if importlib.util.find_spec(m)])")
     for path in _pythons():
         try:
             done = subprocess.run([path, "-c", ask], capture_output=True, text=True, timeout=60, check=False)

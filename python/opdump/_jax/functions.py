@@ -20,7 +20,7 @@ from opdump import _stderr
 from opdump._frames import leave_no_frame
 from opdump._jax.recording import Clock, Recording
 from opdump._jax.sites import Site
-from opdump._jax.taps import is_clean, sites_of, taps
+from opdump._jax.taps import is_clean, operands_of, taps
 
 _SILENCED = (debugging.DebugEffect, debugging.OrderedDebugEffect)
 _MOST_COPIES = 16  # of a function: one for each combination of shapes
@@ -35,9 +35,9 @@ class Copy:
 
     def __init__(self, jit: Callable[..., Any], jaxpr: Any) -> None:
         self.jaxpr = jaxpr
-        self.sites = sites_of(jaxpr)
-        self.trains = any(site.is_optimizer for site in self.sites)
-        self.shows = any(not site.is_optimizer for site in self.sites)
+        self.operands = operands_of(jaxpr)
+        self.trains = any(site.is_optimizer for site in self.operands)
+        self.shows = any(not site.is_optimizer for site in self.operands)
         self.is_checked = False
         self._run = jit(core.jaxpr_as_fun(jaxpr))
         self._shown: list[tuple[Site, tuple[Any, ...]]] = []
@@ -143,7 +143,7 @@ class _Observed:
             recording.report_unseen(f"modules in {self._name()}", str(error))
             return copy, None
         for site, arrays in shown:
-            recording.record(site, arrays)
+            recording.record(site, arrays, copy.operands[site])
         return copy, results if is_clean_here else None
 
     def _find_copy(self, args: Any, kwargs: Any) -> Copy | None:

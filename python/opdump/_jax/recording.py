@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opdump import _interface as c
-from opdump._jax.sites import Site
+from opdump._jax.sites import Operand, Site
 
 _KINDS_OF_ARGUMENTS = {bool: c.ARG_BOOL, int: c.ARG_INT, float: c.ARG_FLOAT, str: c.ARG_STRING}
 
@@ -77,9 +77,9 @@ class Recording:
                 self._call = site.call
                 self.begin_unit(site.call.unit)
             if self.is_active:
-                self.record(site, arrays)
+                self.record(site, arrays, site.operands)
 
-    def record(self, site: Site, arrays: tuple[Any, ...]) -> None:
+    def record(self, site: Site, arrays: tuple[Any, ...], operands: tuple[Operand, ...]) -> None:
         with self._lock:
             key = (site.scope, site.kind)
             number = self._numbers.get(key, 0)
@@ -89,9 +89,9 @@ class Recording:
             if wants == 0:
                 return
             kept: list[Any] = []
-            tensors = [_describe(operand, array, kept) for operand, array in zip(site.operands, arrays)]
-            inputs = [tensor for tensor, operand in zip(tensors, site.operands) if not operand.is_output]
-            outputs = [tensor for tensor, operand in zip(tensors, site.operands) if operand.is_output]
+            tensors = [_describe(operand, array, kept) for operand, array in zip(operands, arrays)]
+            inputs = [tensor for tensor, operand in zip(tensors, operands) if not operand.is_output]
+            outputs = [tensor for tensor, operand in zip(tensors, operands) if operand.is_output]
             call = c.begin(self.session, operator, *_array_of(inputs))
             if call is not None and wants & c.WANTS_ARGUMENTS:
                 arguments = [_argument(name, value, kept) for name, value in site.arguments]

@@ -16,9 +16,13 @@ from jax._src.interpreters import partial_eval
 from jax.extend import core
 from jax.interpreters import ad, batching, mlir
 
-from opdump._jax.sites import Site
+from opdump._jax.sites import Operand, Site
 
 Show = Callable[[Site, tuple[Any, ...]], None]
+
+
+# They leave the elements of an array in their order.
+_SAME_ORDER = ("reshape", "squeeze", "expand_dims", "copy", "copy_p")
 
 
 class _Lowering(threading.local):
@@ -125,9 +129,9 @@ def _keep_where_known(primitive: Any, saveable: Any, unknown: Any, known: Any, e
     return equation, None, [], [], []
 
 
-def sites_of(jaxpr: Any) -> set[Site]:
-    """All that a function shows, of the functions inside of it, too."""
-    found: set[Site] = set()
+def operands_of(jaxpr: Any) -> dict[Site, tuple[Operand, ...]]:
+    """All that a function shows, of the functions inside of it, too. An array that is another one in another shape has its number."""
+    found: dict[Site, tuple[Operand, ...]] = {}
     seen: set[int] = set()
     waiting = [jaxpr]
     while waiting:
@@ -137,12 +141,26 @@ def sites_of(jaxpr: Any) -> set[Site]:
             waiting += value
         elif hasattr(value, "eqns") and id(value) not in seen:
             seen.add(id(value))
+            found.update(_operands_in(value))
             for equation in value.eqns:
-                if equation.primitive is tap_p:
-                    found.add(equation.params["site"])
-                else:
-                    waiting += equation.params.values()
+                waiting += equation.params.values()
     return found
+
+
+def _operands_in(jaxpr: Any) -> Iterator[tuple[Site, tuple[Operand, ...]]]:
+    origins: dict[int, Any] = {}
+    numbers: dict[int, int] = {}  # of what modules have returned
+    for equation in jaxpr.eqns:
+        if equation.primitive is tap_p:
+            site = equation.params["site"]
+            variables = [origins.get(id(variable), variable) for variable in equation.invars]
+            yield site, tuple(operand._replace(value=numbers.get(id(variable), operand.value))
+                              for operand, variable in zip(site.operands, variables))
+            for operand, variable in zip(site.operands, variables):
+                if operand.is_output:
+                    numbers[id(variable)] = operand.value
+        elif equation.primitive.name in _SAME_ORDER:
+            origins[id(equation.outvars[0])] = origins.get(id(equation.invars[0]), equation.invars[0])
 
 
 def is_clean() -> bool:
