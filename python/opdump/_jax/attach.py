@@ -44,6 +44,7 @@ class Attachment:
         call_after("flax.nnx", modules.install_nnx)
         call_after("optax", _watch_optimizers)
         atexit.register(self._stop_at_exit)
+        os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def start(self, config: str | None, *, text: str | None = None, dialect: str | None = None, model_name: str | None = None,
               mode: str | None = None, strict: bool = False, existing: str | None = None) -> None:
@@ -137,6 +138,12 @@ class Attachment:
         if self._recording is not None:
             self._recording.report_unseen("modules in a compiled function", "it was compiled ahead of time, by a loop outside of jax.jit, "
                                                                             "or was given to jax.jit before the recording")
+
+    def _leave_to_parent(self) -> None:
+        """The session's threads are gone and its locks may be held: the child must not touch it."""
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            c.abandon(recording.session)
 
     def _stop_at_exit(self) -> None:
         self.stop(uncaught_exception())
