@@ -60,7 +60,8 @@ def _pythons() -> Iterator[str]:
 
 
 def _other_pythons() -> None:
-    ask = "import importlib.util, platform; print(platform.python_version(), *[m for m in ('torch', 'tensorflow') if importlib.util.find_spec(m)])"
+    ask = ("import importlib.util, platform; print(platform.python_version(), "
+           "*[m for m in ('torch', 'tensorflow', 'flax') if importlib.util.find_spec(m)])")
     for path in _pythons():
         try:
             done = subprocess.run([path, "-c", ask], capture_output=True, text=True, timeout=60, check=False)
@@ -106,6 +107,11 @@ def _tensorflow() -> None:
                "is recorded")
 
 
+def _flax() -> None:
+    if importlib.util.find_spec("flax"):
+        _print("flax", f"{_version_of('flax') or 'found'}, with JAX {_version_of('jax') or 'of an unknown version'}; its recorder needs no build")
+
+
 def _compiler() -> None:
     command: list[str] = []
     try:
@@ -140,6 +146,7 @@ def main() -> None:
     _other_pythons()
     _torch()
     _tensorflow()
+    _flax()
     _compiler()
     _disk("cache", _building.cache())
     _disk("disk", pathlib.Path.cwd())

@@ -1,4 +1,4 @@
-"""Starts recording when a program has imported torch or TensorFlow. A program that imports neither pays nothing.
+"""Starts recording when a program has imported torch, TensorFlow or Flax. A program that imports none of them pays nothing.
 
 This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
 """
@@ -31,9 +31,12 @@ def attachment_of_torch() -> Attachment | None:
 
 
 def attached() -> Recorder | None:
-    """What records: the attachment of TensorFlow while it does, else that of torch, if there is one."""
-    tensorflow: Recorder | None = getattr(sys.modules.get("opdump._tensorflow.attach"), "attachment", None)
-    return tensorflow if tensorflow is not None and tensorflow.is_recording() else attachment_of_torch()
+    """What records: the attachment of TensorFlow or Flax while it does, else that of torch, if there is one."""
+    for name in ("opdump._tensorflow.attach", "opdump._jax.attach"):
+        other: Recorder | None = getattr(sys.modules.get(name), "attachment", None)
+        if other is not None and other.is_recording():
+            return other
+    return attachment_of_torch()
 
 
 def _is_recording() -> bool:
@@ -53,6 +56,18 @@ def _start_tensorflow() -> None:
     _attachment_of("opdump._tensorflow.attach").start_from_environment()
 
 
+def _watch_jax() -> None:
+    """Before the program takes functions from JAX: what it compiles is seen from its first call on."""
+    if os.environ.get("OPDUMP_FRAMEWORK", "jax") == "jax":
+        _attachment_of("opdump._jax.attach").install()
+
+
+def _start_flax() -> None:
+    if os.environ.get("OPDUMP_FRAMEWORK", "jax") != "jax" or _is_recording():
+        return
+    _attachment_of("opdump._jax.attach").start_from_environment()
+
+
 def _attachment_of(name: str) -> Any:
     """What records, of a module. Without a recorder, a program that `opdump run` has started ends, unless it is to run in any
     case. Most have ended before they began: see _end_unless_recorded."""
@@ -65,7 +80,7 @@ def _attachment_of(name: str) -> Any:
     except _building.CannotBuild as error:
         if "OPDUMP_RUN_REPORT" not in os.environ or os.environ.get("OPDUMP_BEST_EFFORT"):
             raise
-        _say_refusal(str(error), "the program was ended where it imports torch or TensorFlow")
+        _say_refusal(str(error), "the program was ended where it imports torch, TensorFlow or Flax")
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         _end_interrupted()
@@ -134,7 +149,7 @@ def _handing_on(execute: Callable[[Any], Any]) -> Callable[[Any], None]:
 
 
 def start_with_framework() -> None:
-    """Begins recording with the import of torch or TensorFlow, whichever comes first, if the environment names a
+    """Begins recording with the import of torch, TensorFlow or Flax, whichever comes first, if the environment names a
     configuration; at once if one is there. OPDUMP_FRAMEWORK names the one for a program that imports both."""
     if os.environ.get("OPDUMP_MINDSPORE_CONFIG"):
         call_after("mindspore", lambda: None, _handing_on)
@@ -147,13 +162,20 @@ def start_with_framework() -> None:
         _end_unless_recorded()
         call_after("torch", _start)
         call_after("tensorflow", _start_tensorflow)
+        call_after("jax", _watch_jax)
+        call_after("flax", _start_flax)
 
 
 def recorder() -> Recorder:
-    """What records the framework of this program: TensorFlow if only that is imported, else torch."""
-    only_tensorflow = "tensorflow" in sys.modules and "torch" not in sys.modules
-    if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow" if only_tensorflow else "torch") == "tensorflow":
+    """What records the framework of this program: TensorFlow or Flax if only that is imported, else torch."""
+    imported = [name for name, module in (("torch", "torch"), ("tensorflow", "tensorflow"), ("jax", "flax")) if module in sys.modules]
+    framework = os.environ.get("OPDUMP_FRAMEWORK", imported[0] if imported else "torch")
+    if framework == "tensorflow":
         from opdump._tensorflow.attach import attachment
+
+        return attachment
+    if framework == "jax":
+        from opdump._jax.attach import attachment
 
         return attachment
     import torch  # noqa: F401  (recording hooks a complete torch)

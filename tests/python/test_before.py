@@ -114,7 +114,7 @@ def test_an_import_that_no_source_shows(old_torch):
     """It is refused when it comes."""
     done = run(["--", sys.executable, "-c", "print('begun', flush=True)\n__import__('tor' + 'ch')\nprint('not reached')"], old_torch)
     assert (done.returncode, done.stdout) == (2, "begun\n"), done.stderr
-    assert "nothing can be recorded, and the program was ended where it imports torch or TensorFlow: torch 1.12.1 is too old" in done.stderr
+    assert "nothing can be recorded, and the program was ended where it imports torch, TensorFlow or Flax: torch 1.12.1 is too old" in done.stderr
     assert not (old_torch / "dump").exists()
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
+from opdump import _interface as c
 from opdump import _stderr
 from opdump._imports import report_to_run
-from opdump._torch.in_python import interface as c
 from opdump._torch.in_python.dispatch import state
 from opdump._torch.in_python.frames import frames
 from opdump._torch.in_python.modules import modules

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from opdump._torch.in_python import interface as c
+from opdump import _interface as c
 from opdump._torch.in_python.observer import Observer, ScopeFrame
 from opdump._torch.in_python.scopes import Scope
 

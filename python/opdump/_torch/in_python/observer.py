@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from opdump._torch.in_python import interface as c
+from opdump import _interface as c
 from opdump._torch.in_python.contents import Contents, storages_in
 from opdump._torch.in_python.frames import frames
 from opdump._torch.in_python.kinds import Kind, kind_of, values_of

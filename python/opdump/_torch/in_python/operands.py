@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from opdump._torch.in_python import interface as c
+from opdump import _interface as c
 from opdump._torch.in_python.contents import Contents, data_pointer_of, find_storage, next_number
 from opdump._torch.in_python.kinds import Kind
 

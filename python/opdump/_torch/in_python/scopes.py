@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from opdump._torch.in_python import interface as c
+from opdump import _interface as c
 
 
 class Source(NamedTuple):

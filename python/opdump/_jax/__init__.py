@@ -1,0 +1,1 @@
+"""Records the modules of Flax. Modules of this package import JAX; the package itself imports nothing."""
