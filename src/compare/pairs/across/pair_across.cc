@@ -230,9 +230,10 @@ class FramePairs {
     if (g == OperatorPair::kNone || a == OperatorPair::kNone || match_.is_paired(true, g) ||
         match_.is_paired(false, a))
       return;
-    pairing.incomplete.push_back("the last operators, " + full_name(golden_runs_, golden_[g]) +
-                                 " of golden and " + full_name(actual_runs_, actual_[a]) +
-                                 " of actual, have no partner");
+    std::string reason = "the last operators, " + full_name(golden_runs_, golden_[g]) + " of golden and " +
+                         full_name(actual_runs_, actual_[a]) + " of actual, have no partner";
+    if (std::ranges::find(pairing.incomplete, reason) == pairing.incomplete.end())  // of another step
+      pairing.incomplete.push_back(std::move(reason));
   }
 
   const dump::Runs &golden_runs_, &actual_runs_;
