@@ -102,15 +102,21 @@ class Comparer {
     questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
     walk_.remark();
-    if (study_.is_plain() && walk_.ledger().first_bad() == nullptr) cover_by_readers();
+    if (is_of_one_network() && walk_.ledger().first_bad() == nullptr) cover_by_readers();
     std::move(walk_).conclude(comparison_);
-    if (!study_.relation.is_across && study_.relation.sharded == nullptr) doubt_small_cover();
+    if (is_of_one_network()) doubt_small_cover();
     note_unrecorded_steps();
     if (options_.is_bitwise && comparison_.first_bad) note_bits(*comparison_.first_bad);
     return std::move(comparison_);
   }
 
  private:
+  // Not of two frameworks, which have other operators for the same, and of some none at all.
+  bool is_of_one_network() const {
+    return study_.relation.sharded == nullptr &&
+           !(study_.relation.is_across && are_of_different_frameworks(golden_, actual_));
+  }
+
   // Where the two runs have other modules, what reads their results may show them.
   void cover_by_readers() {
     ForwardCover& cover = walk_.ledger().cover();

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <unordered_set>
 
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
@@ -62,6 +61,7 @@ void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vect
       parts.try_emplace(std::string(outer)).first->second.operators += module.operators;
     });
   }
+  const auto of_covered = covered();
   std::vector<std::string> paths;
   for (std::uint32_t i = 0; i < runs.size(); ++i)
     paths.emplace_back(path_of(operator_name(runs.without_slots(i))));
@@ -73,7 +73,8 @@ void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vect
         for_each_around(paths[i], [&](std::string_view outer) {
           const auto part = parts.find(outer);
           if (part == parts.end() || is_inside(paths[reader], outer)) return;
-          (paired[reader] ? part->second.is_shown : part->second.is_hidden) = true;
+          const bool is_shown = paired[reader] || of_covered.contains(paths[reader]);
+          (is_shown ? part->second.is_shown : part->second.is_hidden) = true;
         });
     }
   }
@@ -84,11 +85,16 @@ void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vect
     });
 }
 
-double ForwardCover::OfRun::share() const {
-  std::unordered_set<std::string_view> of_covered;  // covered modules, and those that have them inside
+std::set<std::string, std::less<>> ForwardCover::OfRun::covered() const {
+  std::set<std::string, std::less<>> paths;
   for (const auto& [path, module] : modules)
-    for (std::string_view outer = path; module.is_covered && of_covered.insert(outer).second;)
+    for (std::string_view outer = path; module.is_covered && paths.emplace(outer).second;)
       outer = outer.substr(0, std::min(outer.rfind('/'), outer.size()));
+  return paths;
+}
+
+double ForwardCover::OfRun::share() const {
+  const auto of_covered = covered();
   std::uint64_t all = 0, covered = 0;
   for (const auto& [path, module] : modules) {
     all += module.operators;

@@ -1,12 +1,13 @@
 // On which part of the forward pass an answer rests. A module is covered if the results of one of its
 // operators, or of those of a module inside it, were compared: attention that one run computes in one
 // operator and the other in eight is covered by what follows in its module; a network that the other run has
-// under names of its own is not. A part of the network is covered, too, if operators of both runs read all
-// that leaves it, and it is no more than half of the forward pass.
+// under names of its own is not. A part of the network is covered, too, if operators of both runs or of such
+// modules read all that leaves it, and it is no more than half of the forward pass.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,6 +48,8 @@ class ForwardCover {
     void add(const dump::OperatorRun& run, bool is_paired);
     void cover_by_readers(const Wiring& wiring, const std::vector<bool>& paired);
     double share() const;
+    // Covered modules, and those that have them inside.
+    std::set<std::string, std::less<>> covered() const;
   };
   OfRun golden_, actual_;
 };

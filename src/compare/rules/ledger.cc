@@ -242,7 +242,8 @@ void Ledger::count(const OperatorComparison& op) {
   if (op.actual != nullptr) ++coverage.actual_operators;
   if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
   if (op.is_filtered) ++(op.golden != nullptr ? coverage.golden_filtered : coverage.actual_filtered);
-  const bool need_not_be = runs_ahead(op.run()) || (!op.left_out.empty() && op.rule != settled_by_);
+  const bool need_not_be =
+      runs_ahead(op.run()) || (!op.left_out.empty() && op.rule != settled_by_ && !op.is_across);
   const bool is_single = op.golden == nullptr || op.actual == nullptr;
   if (!is_single || !(need_not_be || op.is_alone || op.may_be_unseen)) cover_.add(op);
   ++counts_.verdicts[static_cast<std::size_t>(op.verdict)];
