@@ -10,6 +10,7 @@
 #include "base/file/file.h"
 #include "base/process/logged_child.h"
 #include "base/text/text.h"
+#include "cli/record/recorded_program.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -81,9 +82,7 @@ Error explain(const DiffSide& side, const SideRun& recording) {
 
 Result<SideRun> record(const DiffSide& side, const std::string& name, const RecordingOptions& options,
                        const std::function<bool()>& poll) {
-  std::error_code failure;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
-  if (failure) return Error(Code::io, "/proc/self/exe: " + failure.message());
+  OPDUMP_TRY(const fs::path program, find_own_program());
   OPDUMP_CHECK_OK(make_directories(side.folder, 0777));
   SideRun recording{.dump = fs::absolute(side.folder / name), .log = side.folder / (name + ".log")};
   LoggedChild::Plan plan{.command = recorder_words(side, program.string(), recording.dump, options),
