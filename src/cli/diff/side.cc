@@ -1,7 +1,9 @@
 #include "cli/diff/side.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -62,7 +64,18 @@ std::optional<int> wait_for(LoggedChild& child, const std::string& label, const 
   }
 }
 
+// Too little room for the first files of a recording, and for what it says of that.
+bool is_disk_full(const fs::path& folder) {
+  constexpr std::uintmax_t kLeast = 64 << 10;
+  std::error_code failure;
+  const fs::space_info room = fs::space(folder, failure);
+  return !failure && room.available < kLeast;
+}
+
 Error explain(const DiffSide& side, const SideRun& recording) {
+  if (is_disk_full(side.folder))
+    return {Code::io, side.name + " cannot be recorded: " + side.folder.string() + ": " +
+                          std::generic_category().message(ENOSPC)};
   const std::string ours = last_line(recording.log, true);
   if (recording.status == 126 || recording.status == 127) {
     const std::string theirs = last_line(recording.log, false);

@@ -91,15 +91,23 @@ Result<Against> Against::begin(const AgainstArguments& arguments, RecordingArgum
   return Against(arguments, std::move(*golden), recording.request.output);
 }
 
+std::optional<Against::EarlyFinding> Against::compare_later(dump::DumpSet& actual) {
+  const std::int64_t step = same_.look(golden_, actual);
+  const dump::LaterRuns later_golden = golden_.hide_before(step), later_actual = actual.hide_before(step);
+  compare::CompareOptions options;
+  options.threads = 1;
+  const auto comparison = compare::compare_dumps(golden_, actual, options);
+  if (!comparison || !comparison->first_bad) return std::nullopt;
+  if (comparison->outcome == compare::Answer::nothing_compared) return std::nullopt;  // said at the end
+  return EarlyFinding{.step = comparison->first_bad->run().step, .sentence = report::conclusion(*comparison)};
+}
+
 bool Against::poll() {
   if (has_found_) return false;
-  const bool has_found = growth_.poll([&](const dump::DumpSet& actual) {
-    compare::CompareOptions options;
-    options.threads = 1;
-    const auto comparison = compare::compare_dumps(golden_, actual, options);
-    if (!comparison || !comparison->first_bad || !has_ended(actual, comparison->first_bad->run().step))
-      return false;
-    terminal::print_error(report::conclusion(*comparison));
+  const bool has_found = growth_.poll([&](dump::DumpSet& actual) {
+    const std::optional<EarlyFinding> found = compare_later(actual);
+    if (!found || !has_ended(actual, found->step)) return false;
+    terminal::print_error(found->sentence);
     return true;
   });
   has_found_ = has_found;

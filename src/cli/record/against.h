@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +37,12 @@ class Against {
   Result<int> finish(ProgramRun& run) const;
 
  private:
+  struct EarlyFinding {
+    std::int64_t step = 0;
+    std::string sentence{};
+  };
+  // The first bad operator, of the steps that were not seen to be the same before.
+  std::optional<EarlyFinding> compare_later(dump::DumpSet& actual);
   Result<int> conclude() const;
   Against(AgainstArguments arguments, dump::DumpSet golden, std::filesystem::path actual);
 
@@ -42,6 +50,7 @@ class Against {
   dump::DumpSet golden_;
   std::filesystem::path actual_;
   Growth growth_;
+  SameSoFar same_;
   bool has_found_ = false;
 };
 
