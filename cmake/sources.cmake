@@ -734,6 +734,7 @@ set(OPDUMP_ABI_SOURCES
   abi/h5.cc
   abi/opdump.cc
   abi/request.cc
+  abi/under_run.cc
 )
 
 # What walks over elements is compiled for speed, the rest as the tool.

@@ -163,11 +163,12 @@ typedef struct opdump_file_chunk {
 
 /* How to open a session. Zero in any field means the default. */
 typedef struct opdump_options {
-  uint32_t size;           /* sizeof(opdump_options) */
-  uint32_t rank;           /* written to rank_{rank} */
-  const char* config_path; /* a configuration file in any supported language, recognised by its content;
-                              required unless config_text is set */
-  const char* dialect;     /* its language, if the content is ambiguous: "mindspore", "acl" */
+  uint32_t size; /* sizeof(opdump_options) */
+  uint32_t rank; /* written to rank_{rank} */
+  /* A configuration file in any supported language, recognised by its content. If this and config_text are
+   * NULL, the configuration is that of `opdump run`; its messages reach `opdump run` unless `log` is set. */
+  const char* config_path;
+  const char* dialect; /* its language, if the content is ambiguous: "mindspore", "acl" */
   const char* mode; /* the target machine: "o0", "o2", "cpu", "gpu"; NULL: derived from the configuration */
   const char* runtime; /* engine and version, for the status file: "torch 1.13.0" */
   const char* process; /* this process, if others record into the same rank: "worker0"; NULL: the main one */
@@ -372,7 +373,8 @@ OPDUMP_API void opdump_spell_number(double number, char* text);
 /* Reads the configuration, creates the output directory and starts the pipeline. On success the caller owns
  * *session and releases it with opdump_close. Step 0 is current. A valid configuration that dumps nothing
  * ("acl" without an object "dump", or with nothing to dump in it) returns OPDUMP_OK and sets *session to
- * NULL. Every function below treats NULL as a session that wants nothing. */
+ * NULL; so does a program without a configuration that `opdump run` has not started. Every function below
+ * treats NULL as a session that wants nothing. */
 OPDUMP_API opdump_status opdump_open(const opdump_options* options, opdump_session** session);
 
 /* Waits until everything is on disk, writes opdump_status.json, logs a summary and frees the session. No

@@ -17,6 +17,7 @@
 
 #include "abi/arguments.h"
 #include "abi/call.h"
+#include "abi/under_run.h"
 #include "base/process/launcher.h"
 #include "base/result.h"
 #include "base/text/printable.h"
@@ -35,6 +36,7 @@ namespace model = opdump::model;
 
 struct opdump_session {
   std::unique_ptr<capture::Session> session;
+  bool is_under_run = false;  // `opdump run` hears how it ends
 };
 
 namespace {
@@ -157,8 +159,11 @@ T complete(const T& given) {
   return whole;
 }
 
-opdump::LogSink to_log(const opdump_options& options) {
-  if (!options.log) return {};
+opdump::LogSink to_log(const opdump_options& options, bool is_under_run) {
+  if (!options.log) {
+    if (!is_under_run) return {};
+    return [](LogLevel level, std::string_view line) { opdump::abi::tell_run(level, line); };
+  }
   return [log = options.log, user = options.log_user](LogLevel level, std::string_view line) {
     std::string printable;  // hosts print it as it is, and names of theirs are in it
     opdump::append_printable(printable, line);
@@ -196,13 +201,7 @@ Result<opdump::plan::DumpPlan> read_plan(const opdump_options& options) {
   return dialect::load_plan(options.config_path, name, reading);
 }
 
-Result<> open_session(const opdump_options* given, opdump_session** session) {
-  if (!given || !session || given->size < kFirstOptionsSize)
-    return Error(Code::usage, "opdump_open: options (with its size) and session must not be NULL");
-  *session = nullptr;
-  const opdump_options options = complete(*given);
-  if (!options.config_path && !options.config_text)
-    return Error(Code::usage, "opdump_open: config_path or config_text must not be NULL");
+Result<> open_session(const opdump_options& options, bool is_under_run, opdump_session** session) {
   OPDUMP_TRY(auto plan, read_plan(options));
   capture::SessionOptions recording;
   recording.rank = options.rank;
@@ -227,7 +226,7 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
     recording.release = options.release;
     recording.wait = options.wait;
   }
-  recording.log = to_log(options);
+  recording.log = to_log(options, is_under_run);
   recording.write_file = to_sink(options);
   if (plan.is_empty) {
     for (const std::string& warning : plan.warnings)
@@ -238,8 +237,21 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
   auto opened = capture::Session::open(std::move(plan), std::move(recording));
   if (!opened && opdump::dump::is_refusal(opened.error())) return opened.take_error();
   if (!opened) return opened.take_error().with_number(number);
-  *session = new opdump_session{std::move(*opened)};
+  *session = new opdump_session{std::move(*opened), is_under_run};
   return opdump::ok();
+}
+
+Result<> open_session(const opdump_options* given, opdump_session** session) {
+  if (!given || !session || given->size < kFirstOptionsSize)
+    return Error(Code::usage, "opdump_open: options (with its size) and session must not be NULL");
+  *session = nullptr;
+  opdump_options options = complete(*given);
+  if (options.config_path || options.config_text) return open_session(options, false, session);
+  if (!opdump::abi::take_from_run(options)) return opdump::ok();  // nobody wants a recording
+  Result<> opened = open_session(options, true, session);
+  if (!opened) opdump::abi::tell_run(LogLevel::error, opened.error().message());
+  if (!opened || *session) opdump::abi::tell_run(opened ? '+' : '!');
+  return opened;
 }
 
 // A number from an engine counts only if it is one of ours; all else is "undefined", and not dumped.
@@ -355,6 +367,7 @@ opdump_status opdump_open(const opdump_options* options, opdump_session** sessio
 opdump_status opdump_close(opdump_session* session) {
   if (!session) return OPDUMP_OK;
   const opdump_status status = guarded([&] { return session->session->close(); });
+  if (session->is_under_run) opdump::abi::tell_run('-');
   delete session;
   return status;
 }

@@ -52,7 +52,7 @@ static void test_wrong_calls(const char* directory) {
   opdump_options options = {0};
   CHECK(opdump_open(NULL, &session) == OPDUMP_ERROR_ARGUMENT);
   options.size = sizeof options;
-  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK && session == NULL); /* without `opdump run` */
   options.config_path = "/nonexistent/data_dump.json";
   CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_CONFIG && session == NULL);
   CHECK(opdump_last_error_code() == 0);
@@ -325,9 +325,9 @@ static void test_models(const char* directory) {
   options.size = offsetof(opdump_options, config_text);
   options.config_text = text;
   opdump_session* session = NULL;
-  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK && session == NULL); /* it knows no such field */
   options.size = sizeof options;
-  CHECK(opdump_open(&options, &session) == OPDUMP_OK);
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK && session != NULL);
   const uint64_t outputs[] = {1};
   const opdump_graph_info graph = {sizeof graph, 0, 3, "main_graph", "resnet50", outputs, 1};
   opdump_define_graph(session, &graph);

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -79,3 +80,11 @@ def test_exit_statuses(run):
     assert itself.returncode == 2 and "the folder to record into" in itself.stderr
     alone = run(["-o", "f", "--stop-at-first"])
     assert alone.returncode == 2 and "--against" in alone.stderr
+
+
+def test_golden_of_another_program(run, tmp_path):
+    assert run(["-o", "golden"]).returncode == 0
+    other = [sys.executable, SLOW.parent / "other.py"]
+    done = subprocess.run([OPDUMP, "run", "--against", "golden", "--check", "--", *other], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 3, done.stderr
+    assert len(re.findall(r"nothing compared: of \d+ operators in golden and \d+ in actual none is in both", done.stderr)) == 1, done.stderr

@@ -65,6 +65,14 @@ def test_b_is_stopped_where_it_parts(diff, tmp_path):
     assert "99 " in (tmp_path / "opdump_diff-2/b/fingerprints.log").read_text()
 
 
+def test_only_some_steps(diff):
+    faulty = f"{TRAIN} --steps 20 --at 7 --fault kernel"
+    status, answer, log = diff("--no-rerun", "--steps", "3-9,15", f"{TRAIN} --steps 20", faulty)
+    assert (status, answer["step"], answer["where"]) == (1, 7, "identical to the last bit in steps 3 to 6, and not in step 7"), log
+    status, answer, log = diff("--steps", "0-5", f"{TRAIN} --steps 20", faulty)
+    assert (status, answer["steps"]) == (0, 6), log
+
+
 def test_equal_programs_are_identical_to_the_last_bit(diff):
     status, answer, log = diff(f"{TRAIN} --steps 40", f"{TRAIN} --steps 40")
     assert (status, answer["outcome"], answer["steps"]) == (0, "identical", 40), log
@@ -90,6 +98,15 @@ def test_an_overflow_of_float16(diff):
     assert status == 1, log
     assert 85 <= answer["step"] <= 95, answer["sentence"]
     assert answer["blame"]["findings"][0]["cause"] == "overflow", answer["sentence"]
+
+
+@pytest.mark.skipif(not os.path.exists(TORCH2), reason="torch.distributed.run of torch 1.13 does not start with this Python")
+def test_a_fault_of_one_rank(diff):
+    ranks = f"{TORCH2} -m torch.distributed.run --standalone --nproc-per-node 2 {PROGRAMS / 'ranks.py'}"
+    status, answer, log = diff(ranks, f"{ranks} --fault kernel", python=TORCH2)
+    assert (status, answer["step"]) == (1, 23), log
+    assert ", step 23, rank 1)" in answer["sentence"], answer["sentence"]
+    assert answer["source"].endswith(source_of("ranks.py", "hidden = hidden * (27")), answer["source"]
 
 
 def test_one_command_is_deterministic(diff):
@@ -182,6 +199,7 @@ def test_bad_input_gets_one_sentence(diff, tmp_path):
     assert "without an end" in refused(diff, 2, "python3 'train.py", train)
     assert "expected" in refused(diff, 2)
     assert "3 command lines" in refused(diff, 2, train, train, train)
+    assert "--steps is \"3-1\"" in refused(diff, 2, "--steps", "3-1", train, train)
     assert "no such directory" in refused(diff, 2, "--cwd", "nowhere", train, train)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
@@ -198,3 +216,25 @@ def test_a_budget_that_is_spent(diff):
     status, answer, log = diff("--budget", "300K", f"{TRAIN} --steps 40", f"{TRAIN} --steps 40")
     assert (status, answer["outcome"]) == (3, "incomplete"), (answer, log)
     assert "is not recorded from" in " ".join(answer["notes"])
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Runs opdump where `disk` has room for 2 MiB."""
+    (tmp_path / "disk").mkdir()
+    mounting = ["unshare", "--mount", "--map-root-user", "sh", "-c", 'mount -t tmpfs -o size=2m none disk && exec "$@"', "sh"]
+    if subprocess.run([*mounting, "true"], cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    return lambda *words: subprocess.run([*mounting, OPDUMP, *map(str, words)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+
+def test_a_disk_that_fills_up(small_disk):
+    filling = program("fill.py", "disk", "10")
+    done = small_disk("diff", "-o", "disk/diff", filling, filling)
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    assert done.stderr.splitlines()[-1] == "opdump: B cannot be recorded: disk/diff/b: No space left on device"
+    done = small_disk("run", "-o", "disk/golden", "--steps", "all", "--fingerprints", "--", *filling.split())
+    assert done.returncode == 0 and done.stdout == "done\n", done.stderr
+    assert "recording stopped: " in done.stderr and "not in the dump: steps after recording stopped" in done.stderr, done.stderr
+    done = small_disk("watch", "-o", "disk/watch", "--", *filling.split())
+    assert done.returncode == 0 and done.stdout == "done\n" and "No space left on device" in done.stderr, done.stderr

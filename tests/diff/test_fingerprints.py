@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -178,24 +179,27 @@ def test_only_plain_fingerprints_are_one_file(tmp_path):
     assert refused.returncode == 2 and "fingerprints" in refused.stderr, refused.stderr
 
 
-MEMORY = """
-import resource, torch
-steps = int(__import__("sys").argv[1])
-net = torch.nn.Linear(4, 4)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-for step in range(steps):
-    if step == 300:
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    net(torch.randn(2, 4)).sum().backward()
-    optimizer.step()
-    optimizer.zero_grad()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-
-
 @pytest.mark.parametrize("steps", [2000, pytest.param(10_000, marks=pytest.mark.nightly)])
-def test_memory_stays_as_it_is(tmp_path, steps):
-    (tmp_path / "net.py").write_text(MEMORY)
-    done = record(tmp_path / "dump", sys.executable, tmp_path / "net.py", str(steps))
-    assert int(done.stdout.split()[-1]) < 8 * 1024  # KiB
+def test_nothing_grows_with_the_number_of_steps(tmp_path, steps):
+    done = record(tmp_path / "dump", sys.executable, PROGRAMS / "long.py", str(steps))
+    grew = json.loads(done.stdout.splitlines()[-1])
+    assert grew["memory_kib"] < 8 * 1024 and grew["files"] <= 0 and grew["slower"] < 1.3, grew
     assert status(tmp_path / "dump")["row_count"] > 20 * steps
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.4, 1.3])
+def test_a_kill_at_any_moment_leaves_a_file_that_says_so(tmp_path, seconds):
+    """Of the program alone: opdump says it, too."""
+    child = subprocess.Popen([OPDUMP, "run", "-o", "killed", "--steps", "all", "--fingerprints", "--", sys.executable, PROGRAMS / "slow.py", "--steps",
+                              "100000"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child.stdout.readline()  # of step 0
+    time.sleep(seconds)
+    program = (pathlib.Path("/proc") / str(child.pid) / "task" / str(child.pid) / "children").read_text().split()
+    os.kill(int(program[0]), signal.SIGKILL)
+    _, log = child.communicate()
+    assert child.returncode == -signal.SIGKILL and "the recording was cut short" in log, log
+    listed = opdump("ls", "killed", cwd=tmp_path)
+    assert listed.returncode == 3 and "recording is unfinished" in listed.stdout, listed.stdout
+    assert rows(tmp_path / "killed", complete=False)
+    compared = opdump("diff", "killed", "killed", cwd=tmp_path)
+    assert compared.returncode == 3 and "unfinished" in compared.stdout, compared.stdout

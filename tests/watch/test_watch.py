@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -172,6 +173,36 @@ def test_the_disk_does_not_grow(watch, tmp_path):
 
     few, many = size(300), size(3000)
     assert many < 2.5 * few + (1 << 21), (few, many)
+
+
+@pytest.mark.parametrize("steps", [2000, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_nothing_grows_with_the_number_of_steps(watch, steps):
+    seen = watch(PROGRAMS.parent.parent / "diff/programs/long.py", str(steps))
+    grew = json.loads(seen.printed[-1])
+    assert grew["memory_kib"] < 8 * 1024 and grew["files"] <= 0 and grew["slower"] < 1.3, grew
+    assert seen["outcome"] == "nothing" and seen["watched_steps"] >= steps
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.4, 1.3])
+def test_a_kill_of_all_at_any_moment_leaves_a_dump_that_says_so(tmp_path, seconds):
+    """Nobody is left to tell of it."""
+    child = subprocess.Popen([OPDUMP, "watch", "--", sys.executable, PROGRAMS.parent.parent / "diff/programs/slow.py", "--steps", "100000"],
+                             cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    child.stdout.readline()  # of step 0
+    time.sleep(seconds)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.communicate()
+    listed = subprocess.run([OPDUMP, "ls", "opdump_watch"], cwd=tmp_path, capture_output=True, text=True)
+    assert listed.returncode == 3 and "recording is unfinished" in listed.stdout, listed.stdout
+
+
+@pytest.mark.skipif(not os.path.exists(TORCH2), reason="torch.distributed.run of torch 1.13 does not start with this Python")
+def test_the_rank_that_was_first(tmp_path):
+    ranks = [TORCH2, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", PROGRAMS.parent.parent / "diff/programs/ranks.py"]
+    done = subprocess.run([OPDUMP, "watch", "--json", "--", *ranks, "--fault", "overflow"], cwd=tmp_path, capture_output=True, text=True, timeout=800)
+    answer = json.loads(done.stdout.splitlines()[-1])
+    assert (answer["kind"], answer["rank"], answer["step"], answer["type"]) == ("not_finite", 1, 23, "exp"), answer
+    assert os.path.basename(answer["source"]) == os.path.basename(source_of(ranks[-1], "* 1000).exp()"))
 
 
 def test_nothing_to_watch(watch, tmp_path):

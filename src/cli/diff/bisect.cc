@@ -140,7 +140,7 @@ class Bisection {
                           ", and B each revision that is judged by it");
     warn_of_checkout(range_.repository, command_);
     DiffSide good = make_side("A", good_tree, "good", range_.good);
-    OPDUMP_TRY(const RecordedSide golden, record_fingerprints(good, kFingerprintsName, looking_));
+    OPDUMP_TRY(RecordedSide golden, record_fingerprints(good, kFingerprintsName, looking_));
     if (const std::string end = describe_end(good, golden.recording); !end.empty())
       return Error(Code::io, end + "; its output is in " + golden.recording.log.string());
     OPDUMP_TRY(Judged last, judge(golden, tree, range_.bad));
@@ -166,7 +166,7 @@ class Bisection {
   }
 
   // Runs the command at the revision that `tree` has. Only a recording that may be needed stays.
-  Result<Judged> judge(const RecordedSide& golden, const GitWorktree& tree, const GitCommit& commit) {
+  Result<Judged> judge(RecordedSide& golden, const GitWorktree& tree, const GitCommit& commit) {
     Judged judged{.commit = commit, .side = make_side("B", tree, short_id(commit), commit)};
     terminal::print_error("running B, " + describe(commit));
     auto run = record_against(golden.dump, std::nullopt, judged.side, looking_);
@@ -194,7 +194,7 @@ class Bisection {
 
   // Asks git bisect for revisions until it knows the first bad one, which `last` is then, or has no others
   // left than those that were skipped.
-  Result<> search(const RecordedSide& golden, const GitWorktree& tree, Judged& last) {
+  Result<> search(RecordedSide& golden, const GitWorktree& tree, Judged& last) {
     OPDUMP_CHECK_OK(tree.tidy());
     OPDUMP_TRY(GitAnswer said, run_git(tree.path(), {"bisect", "start", range_.bad.id, range_.good.id}));
     for (;;) {

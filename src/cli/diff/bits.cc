@@ -140,6 +140,8 @@ bool is_tail(const dump::DumpSet& dump, const Place& place) {
 
 }  // namespace
 
+std::string digest_of(const dump::Slot& slot) { return value_of(slot.statistics.columns(), kDigest); }
+
 BitComparison compare_bits(const dump::DumpSet& first, const dump::DumpSet& second) {
   const Places ours = list_places(first.runs()), theirs = list_places(second.runs());
   BitComparison result;

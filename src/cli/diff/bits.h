@@ -38,4 +38,7 @@ struct BitComparison {
 // what data-loading workers prepare ahead and only one run has.
 BitComparison compare_bits(const dump::DumpSet& first, const dump::DumpSet& second);
 
+// The hash of its content; empty if there is none.
+std::string digest_of(const dump::Slot& slot);
+
 }  // namespace opdump::cli

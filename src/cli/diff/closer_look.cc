@@ -22,6 +22,10 @@ RecordingOptions with_budget(RecordingOptions options, const Looking& looking) {
   return options;
 }
 
+RecordingOptions fingerprints_of(const Looking& looking) {
+  return {"--steps", looking.steps, "--fingerprints"};
+}
+
 Result<RecordedSide> record_side(const DiffSide& side, const std::string& name,
                                  const RecordingOptions& options, const Looking& looking,
                                  const std::function<bool()>& poll = {}) {
@@ -105,16 +109,23 @@ void announce(const DiffSide& side) {
 Result<RecordedSide> record_fingerprints(const DiffSide& side, const std::string& name,
                                          const Looking& looking) {
   announce(side);
-  return record_side(side, name, kFingerprints, looking);
+  return record_side(side, name, fingerprints_of(looking), looking);
 }
 
-Result<RecordedSide> record_against(const dump::DumpSet& golden, const std::optional<Noise>& noise,
+Result<RecordedSide> record_against(dump::DumpSet& golden, const std::optional<Noise>& noise,
                                     const DiffSide& side, const Looking& looking) {
-  if (looking.keep_going) return record_side(side, kFingerprintsName, kFingerprints, looking);
+  if (looking.keep_going) return record_side(side, kFingerprintsName, fingerprints_of(looking), looking);
   Growth growth(side.folder / kFingerprintsName);
-  return record_side(side, kFingerprintsName, kFingerprints, looking, [&] {
-    return growth.poll([&](const dump::DumpSet& actual) {
-      const auto answer = judge_runs(golden, actual, noise);
+  SameSoFar same;
+  return record_side(side, kFingerprintsName, fingerprints_of(looking), looking, [&] {
+    return growth.poll([&](dump::DumpSet& actual) {
+      const std::int64_t step = same.look(golden, actual);
+      const auto judge = [&] {
+        const dump::LaterRuns later_golden = golden.hide_before(step),
+                              later_actual = actual.hide_before(step);
+        return judge_runs(golden, actual, noise);
+      };
+      const auto answer = judge();
       return answer && !answer->rerun.empty() && has_ended(actual, *answer->rerun.rbegin());
     });
   });

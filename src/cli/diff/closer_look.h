@@ -18,7 +18,8 @@ namespace opdump::cli {
 
 // What the user wants of all runs.
 struct Looking {
-  std::string budget{};  // of each recording; empty: that of `opdump run`
+  std::string budget{};      // of each recording; empty: that of `opdump run`
+  std::string steps{"all"};  // that are compared
   bool no_rerun = false;
   bool keep_going = false;  // do not stop B where it parts from A
   BlameArguments blame{};
@@ -42,7 +43,7 @@ Result<RecordedSide> record_fingerprints(const DiffSide& side, const std::string
 
 // The same, in silence, of a side that is stopped once it has come to the end of the step in which it parts
 // from golden.
-Result<RecordedSide> record_against(const dump::DumpSet& golden, const std::optional<Noise>& noise,
+Result<RecordedSide> record_against(dump::DumpSet& golden, const std::optional<Noise>& noise,
                                     const DiffSide& side, const Looking& looking);
 
 // How a run ended, which may be why there is no more to compare.

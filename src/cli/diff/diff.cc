@@ -18,6 +18,7 @@
 #include "cli/diff/judge.h"
 #include "cli/diff/side.h"
 #include "cli/verb.h"
+#include "dialect/request.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {
@@ -76,6 +77,8 @@ void declare(CLI::App& app, DiffArguments& arguments) {
   app.add_option("--noise", arguments.noise,
                  "Run A so many times: what A alone does not reproduce is no fault of B; default: 1")
       ->check(CLI::Range(1U, 16U));
+  app.add_option("--steps", arguments.looking.steps, "Look at these steps only: 0-99,5000-5099; default: all")
+      ->type_name("STEPS");
   app.add_option("--budget", arguments.looking.budget, "The most that each recording writes; see opdump run")
       ->type_name("SIZE");
   app.add_flag("--json", arguments.json, "Print one JSON object");
@@ -99,7 +102,7 @@ Result<DiffAnswer> look_at_one(const Looking& looking, const DiffSide& side) {
 }
 
 Result<DiffAnswer> look_at_two(const Looking& looking, const std::vector<DiffSide>& sides, unsigned runs) {
-  OPDUMP_TRY(const RecordedSide golden, record_fingerprints(sides[0], kFingerprintsName, looking));
+  OPDUMP_TRY(RecordedSide golden, record_fingerprints(sides[0], kFingerprintsName, looking));
   std::optional<Noise> noise;
   for (unsigned i = 2; i <= runs && !noise; ++i) {
     OPDUMP_TRY(const RecordedSide again,
@@ -107,7 +110,7 @@ Result<DiffAnswer> look_at_two(const Looking& looking, const std::vector<DiffSid
     OPDUMP_TRY(noise, find_noise(golden.dump, again.dump));
   }
   announce(sides[1]);
-  OPDUMP_TRY(const RecordedSide actual, record_against(golden.dump, noise, sides[1], looking));
+  OPDUMP_TRY(RecordedSide actual, record_against(golden.dump, noise, sides[1], looking));
   OPDUMP_TRY(DiffAnswer answer, judge_runs(golden.dump, actual.dump, noise));
   if (!answer.rerun.empty()) OPDUMP_CHECK_OK(look_closer(looking, sides, answer));
   note_end(answer, sides[0], golden);
@@ -213,6 +216,8 @@ Result<> check(const DiffArguments& arguments) {
   if (arguments.directories.size() > commands)
     return Error(Code::usage, "--cwd is given " + std::to_string(arguments.directories.size()) +
                                   " times; expected one directory, or one for each command line");
+  const auto config = dialect::make_config({.output = ".", .steps = arguments.looking.steps});
+  if (!config) return Error(Code::usage, "--" + config.error().message());
   std::error_code ignored;
   for (const std::string& directory : arguments.directories)
     if (!fs::is_directory(directory, ignored))

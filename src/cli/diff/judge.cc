@@ -165,7 +165,7 @@ Result<std::optional<Noise>> find_noise(const dump::DumpSet& first, const dump::
   return std::optional(noise);
 }
 
-Result<DiffAnswer> judge_runs(const dump::DumpSet& golden, const dump::DumpSet& actual,
+Result<DiffAnswer> judge_runs(dump::DumpSet& golden, dump::DumpSet& actual,
                               const std::optional<Noise>& noise) {
   const BitComparison bits = compare_bits(golden, actual);
   DiffAnswer answer{.steps = bits.steps};
@@ -183,7 +183,12 @@ Result<DiffAnswer> judge_runs(const dump::DumpSet& golden, const dump::DumpSet& 
     answer.steps = bits.steps;
     return answer;
   }
-  answer.where = where_text(parting, first_step(golden));
+  const std::int64_t first = first_step(golden);
+  answer.where = where_text(parting, first);
+  // What is the same to the last bit takes time, and says nothing: but for one step, which made what this one
+  // reads.
+  const dump::LaterRuns later_golden = golden.hide_before(parting.step - 1),
+                        later_actual = actual.hide_before(parting.step - 1);
   OPDUMP_TRY(const compare::Comparison comparison, compare_fingerprints(golden, actual));
   if (is_other_program(comparison)) {
     answer.outcome = DiffOutcome::incomplete;
@@ -203,7 +208,7 @@ Result<DiffAnswer> judge_runs(const dump::DumpSet& golden, const dump::DumpSet& 
       if (comparison.first_bad) note_place(answer, parting_of(*comparison.first_bad));
       answer.rerun.insert(*answer.step);
       // Programs that were the same so far part by what is in this step, however little it is.
-      if (parting.step > first_step(golden)) answer.rerun.insert(parting.step);
+      if (parting.step > first) answer.rerun.insert(parting.step);
       break;
     }
     case compare::Answer::incomplete:

@@ -23,8 +23,9 @@ struct Noise {
 };
 Result<std::optional<Noise>> find_noise(const dump::DumpSet& first, const dump::DumpSet& second);
 
-// A and B. With the outcome `differs`, `rerun` has the steps to be recorded with tensors.
-Result<DiffAnswer> judge_runs(const dump::DumpSet& golden, const dump::DumpSet& actual,
+// A and B, which are afterwards as before. With the outcome `differs`, `rerun` has the steps to be recorded
+// with tensors.
+Result<DiffAnswer> judge_runs(dump::DumpSet& golden, dump::DumpSet& actual,
                               const std::optional<Noise>& noise);
 
 }  // namespace opdump::cli

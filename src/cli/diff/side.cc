@@ -1,7 +1,9 @@
 #include "cli/diff/side.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -10,6 +12,7 @@
 #include "base/file/file.h"
 #include "base/process/logged_child.h"
 #include "base/text/text.h"
+#include "cli/record/recorded_program.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -61,7 +64,18 @@ std::optional<int> wait_for(LoggedChild& child, const std::string& label, const 
   }
 }
 
+// Too little room for the first files of a recording, and for what it says of that.
+bool is_disk_full(const fs::path& folder) {
+  constexpr std::uintmax_t kLeast = 64 << 10;
+  std::error_code failure;
+  const fs::space_info room = fs::space(folder, failure);
+  return !failure && room.available < kLeast;
+}
+
 Error explain(const DiffSide& side, const SideRun& recording) {
+  if (is_disk_full(side.folder))
+    return {Code::io, side.name + " cannot be recorded: " + side.folder.string() + ": " +
+                          std::generic_category().message(ENOSPC)};
   const std::string ours = last_line(recording.log, true);
   if (recording.status == 126 || recording.status == 127) {
     const std::string theirs = last_line(recording.log, false);
@@ -81,9 +95,7 @@ Error explain(const DiffSide& side, const SideRun& recording) {
 
 Result<SideRun> record(const DiffSide& side, const std::string& name, const RecordingOptions& options,
                        const std::function<bool()>& poll) {
-  std::error_code failure;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
-  if (failure) return Error(Code::io, "/proc/self/exe: " + failure.message());
+  OPDUMP_TRY(const fs::path program, find_own_program());
   OPDUMP_CHECK_OK(make_directories(side.folder, 0777));
   SideRun recording{.dump = fs::absolute(side.folder / name), .log = side.folder / (name + ".log")};
   LoggedChild::Plan plan{.command = recorder_words(side, program.string(), recording.dump, options),

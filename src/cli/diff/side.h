@@ -31,7 +31,6 @@ struct SideRun {
 
 // The arguments of `opdump run` between -o and the command: {"--steps", "137"}.
 using RecordingOptions = std::vector<std::string>;
-inline const RecordingOptions kFingerprints{"--steps", "all", "--fingerprints"};
 
 // Runs the command under `opdump run`, which records into the folder `name` in that of the side. What the
 // command prints goes to a file beside it. A line on a terminal says for how long it runs. `poll`, if there

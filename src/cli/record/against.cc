@@ -23,6 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kAgainst = "--against", kStopAtFirst = "--stop-at-first", kCheck = "--check";
+
 bool names_what_to_record(const RecordingArguments& recording) {
   const dialect::Request& request = recording.request;
   return !recording.config.empty() || !request.steps.empty() || !request.ops.empty() ||
@@ -57,12 +59,12 @@ class Links {
 
 void add_against_options(CLI::App& app, AgainstArguments& arguments) {
   auto* const against =
-      app.add_option("--against", arguments.golden,
+      app.add_option(std::string(kAgainst), arguments.golden,
                      "compare with this dump while the program runs, and say which operator is the first bad "
                      "one as soon as that is known; records what that dump has, into a new folder")
           ->type_name("GOLDEN");
-  app.add_flag("--stop-at-first", arguments.stop_at_first, "end the program there")->needs(against);
-  app.add_flag("--check", arguments.check,
+  app.add_flag(std::string(kStopAtFirst), arguments.stop_at_first, "end the program there")->needs(against);
+  app.add_flag(std::string(kCheck), arguments.check,
                "exit with the status of the comparison if the program ends well: 0 no difference, 1 a "
                "difference, 3 no complete answer")
       ->needs(against);
@@ -89,15 +91,23 @@ Result<Against> Against::begin(const AgainstArguments& arguments, RecordingArgum
   return Against(arguments, std::move(*golden), recording.request.output);
 }
 
+std::optional<Against::EarlyFinding> Against::compare_later(dump::DumpSet& actual) {
+  const std::int64_t step = same_.look(golden_, actual);
+  const dump::LaterRuns later_golden = golden_.hide_before(step), later_actual = actual.hide_before(step);
+  compare::CompareOptions options;
+  options.threads = 1;
+  const auto comparison = compare::compare_dumps(golden_, actual, options);
+  if (!comparison || !comparison->first_bad) return std::nullopt;
+  if (comparison->outcome == compare::Answer::nothing_compared) return std::nullopt;  // said at the end
+  return EarlyFinding{.step = comparison->first_bad->run().step, .sentence = report::conclusion(*comparison)};
+}
+
 bool Against::poll() {
   if (has_found_) return false;
-  const bool has_found = growth_.poll([&](const dump::DumpSet& actual) {
-    compare::CompareOptions options;
-    options.threads = 1;
-    const auto comparison = compare::compare_dumps(golden_, actual, options);
-    if (!comparison || !comparison->first_bad || !has_ended(actual, comparison->first_bad->run().step))
-      return false;
-    terminal::print_error(report::conclusion(*comparison));
+  const bool has_found = growth_.poll([&](dump::DumpSet& actual) {
+    const std::optional<EarlyFinding> found = compare_later(actual);
+    if (!found || !has_ended(actual, found->step)) return false;
+    terminal::print_error(found->sentence);
     return true;
   });
   has_found_ = has_found;
@@ -106,7 +116,7 @@ bool Against::poll() {
   return has_found && arguments_.stop_at_first;
 }
 
-Result<int> Against::finish() const {
+Result<int> Against::conclude() const {
   auto actual = dump::DumpSet::open(actual_, terminal::print_remark);
   if (!actual) return static_cast<int>(Exit::incomplete);  // which has been reported
   Links links;
@@ -123,6 +133,35 @@ Result<int> Against::finish() const {
     terminal::print_error("more: opdump blame " + quote_word(arguments_.golden) + " " +
                           quote_word(actual_.string()));
   return static_cast<int>(exit_of_answer(comparison.outcome));
+}
+
+Result<int> Against::finish(ProgramRun& run) const {
+  OPDUMP_TRY(const int answer, conclude());
+  if (run.was_stopped) run.status = 0;
+  return run.was_stopped || arguments_.check ? answer : 0;
+}
+
+bool is_against_option(std::string_view word) { return word == kAgainst; }
+
+Result<int> run_against(std::span<const char* const> args, const AgainstArguments& arguments,
+                        RecordingArguments recording) {
+  const RecordingArguments given = recording;
+  OPDUMP_TRY(Against against, Against::begin(arguments, recording));
+  OPDUMP_TRY(const fs::path program, find_own_program());
+  std::vector<std::string> words{program.string(), "run"};
+  if (given.request.output.empty()) words.insert(words.end(), {"-o", recording.request.output});
+  if (given.config != recording.config) words.insert(words.end(), {"--config", recording.config});
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string_view word = args[i];
+    if (word == kAgainst)
+      ++i;
+    else if (word != kStopAtFirst && word != kCheck && !word.starts_with(std::string(kAgainst) + "="))
+      words.emplace_back(word);
+  }
+  OPDUMP_TRY(ProgramRun run, run_program(words, [&] { return against.poll(); }));
+  if (run.error != 0) return report_failure(words[0], run.error);
+  OPDUMP_TRY(const int code, against.finish(run));
+  return run.status == 0 ? code : pass_on(run.status);
 }
 
 }  // namespace opdump::cli

@@ -171,6 +171,13 @@ Result<ProgramRun> run_program(const std::vector<std::string>& command, const st
   return run;
 }
 
+Result<fs::path> find_own_program() {
+  std::error_code failure;
+  fs::path program = fs::read_symlink("/proc/self/exe", failure);
+  if (failure) return Error(Code::io, "/proc/self/exe: " + failure.message());
+  return program;
+}
+
 int report_failure(const std::string& program, int error) {
   terminal::print_error(describe_failure(program, error));
   return error == ENOENT ? kNotFound : kNotExecutable;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -55,6 +56,9 @@ struct ProgramRun {
 // called again and again meanwhile; once it returns true, the program is asked to end. Errors: io.
 Result<ProgramRun> run_program(const std::vector<std::string>& command,
                                const std::function<bool()>& poll = {});
+
+// The program that this process executes: opdump. Errors: io.
+Result<std::filesystem::path> find_own_program();
 
 // Says why the program could not be executed. Returns the exit code, as shells give it.
 int report_failure(const std::string& program, int error);

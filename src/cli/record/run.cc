@@ -84,8 +84,8 @@ Result<int> record(RunArguments& arguments, int& status) {
   OPDUMP_TRY(PreparedFolder folder, prepare_recording(config, arguments.recording));
   OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
 
-  OPDUMP_TRY(const ProgramRun run, run_program(arguments.command, against ? [&] { return against->poll(); }
-                                                                          : std::function<bool()>()));
+  OPDUMP_TRY(ProgramRun run, run_program(arguments.command, against ? [&] { return against->poll(); }
+                                                                    : std::function<bool()>()));
   if (run.error != 0) return report_failure(arguments.command[0], run.error);
   terminal::print_log(report.messages());
   if (config.plan.is_empty && !config.path.empty())
@@ -96,11 +96,9 @@ Result<int> record(RunArguments& arguments, int& status) {
     if (auto finished = MindsporeRun::finish(config.plan, run.status != 0); !finished)
       terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
   if (report.count('!') == 0 || report.count('+') > 0) folder.keep();
+  OPDUMP_TRY(const int code, against ? against->finish(run) : golden.finish());
   status = run.status;
-  if (!against) return golden.finish();
-  OPDUMP_TRY(const int answer, against->finish());
-  if (run.was_stopped) status = 0;
-  return run.was_stopped || arguments.against.check ? answer : 0;
+  return code;
 }
 
 constexpr const char* kFirstSteps =

@@ -12,6 +12,7 @@
 #include "base/file/file_replacement.h"
 #include "base/text/text.h"
 #include "cli/arguments.h"
+#include "cli/record/against.h"
 #include "cli/record/golden_data.h"
 #include "cli/record/model_inputs.h"
 #include "cli/record/run_config.h"
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 
 struct ModelArguments {
   RecordingArguments recording;
+  AgainstArguments against;
   std::string device_format, input_folder, output_folder;
   std::vector<std::string> models, inputs;
   std::optional<std::uint64_t> seed;
@@ -257,6 +259,7 @@ Result<> run_all(const ModelArguments& arguments) {
 
 void add_options(CLI::App& app, ModelArguments& arguments) {
   add_recording_options(app, arguments.recording);
+  add_against_options(app, arguments.against);
   app.add_option("--device-format", arguments.device_format,
                  "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
   app.add_option("--input", arguments.inputs,
@@ -283,7 +286,8 @@ bool names_model(std::span<const char* const> args) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     const std::string_view word = args[i];
     if (word == "--") return false;
-    if (is_recording_option(word) || std::ranges::find(kValueOptions, word) != kValueOptions.end())
+    if (is_recording_option(word) || is_against_option(word) ||
+        std::ranges::find(kValueOptions, word) != kValueOptions.end())
       ++i;
     else if (!word.starts_with("-"))
       return word.ends_with(".onnx") || word.ends_with(".om");
@@ -299,10 +303,12 @@ Result<int> run_models(std::span<const char* const> args) {
   app.footer(
       "Examples:\n  opdump run -o golden resnet50.onnx --input data=image.npy\n"
       "  opdump run --config acl.json resnet50.onnx --input data=image.npy\n"
+      "  opdump run --against golden resnet50.onnx --input data=image.npy --as-executed\n"
       "  opdump run --golden golden resnet50.onnx --input data=image.npy\n"
       "  opdump run --config acl.json --as-executed --random 7 a.onnx b.onnx");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
   if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
+  if (!arguments.against.golden.empty()) return run_against(args, arguments.against, arguments.recording);
   OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
   OPDUMP_CHECK_OK(run_all(arguments));
   return golden.finish();

@@ -53,6 +53,8 @@ class DumpSet {
 
   // The executions are sorted by rank and step, then in order of execution: the graphs of a step as they ran.
   const Runs& runs() const { return runs_; }
+  // Leaves out what is before a step: see LaterRuns.
+  LaterRuns hide_before(std::int64_t step) { return {runs_, step}; }
   // They are sorted by rank, graph, step and file name.
   const std::vector<Overflow>& overflows() const { return overflows_; }
   const std::vector<Problem>& problems() const { return problems_.list(); }

@@ -1,6 +1,7 @@
 #include "dump/read/runs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -38,6 +39,19 @@ std::vector<model::Frame> unpack_stack(std::string_view bytes) {
 }
 
 }  // namespace
+
+LaterRuns::LaterRuns(Runs& runs, std::int64_t step) : runs_(runs) {
+  std::map<std::uint32_t, std::int64_t> first;  // of each rank
+  for (const Runs::StoredSection& section : runs.sections_) {
+    const auto place = first.emplace(section.where.rank, section.where.step).first;
+    place->second = std::min(place->second, section.where.step);
+  }
+  std::ranges::copy_if(runs.executions_, std::back_inserter(all_), [&](const Runs::Execution& execution) {
+    const Runs::Section& section = runs.sections_[execution.section].where;
+    return section.step >= step || section.step == first.at(section.rank);
+  });
+  runs_.executions_.swap(all_);
+}
 
 std::uint32_t Runs::add_section(const Section& section, std::string_view model) {
   sections_.push_back({section, model.empty() ? model : names_[names_.add(model)]});

@@ -159,6 +159,7 @@ class Runs {
 
  private:
   friend class RunSlots;
+  friend class LaterRuns;
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::uint64_t kNoTime = UINT64_MAX;
   struct Execution {
@@ -234,6 +235,20 @@ class Runs {
   SlotStore store_;
   InternedTexts names_;
   bool has_operators_ = false, has_full_scopes_ = true;
+};
+
+// As long as it is there, the executions between the first step and `step` are not seen: for those who know
+// that these do not matter. The sections stay.
+class LaterRuns {
+ public:
+  LaterRuns(Runs& runs, std::int64_t step);
+  ~LaterRuns() { runs_.executions_.swap(all_); }
+  LaterRuns(const LaterRuns&) = delete;
+  LaterRuns& operator=(const LaterRuns&) = delete;
+
+ private:
+  Runs& runs_;
+  std::vector<Runs::Execution> all_;
 };
 
 }  // namespace opdump::dump

@@ -281,6 +281,28 @@ TEST(Runs, SlotsWithoutDataStandAtTheirPlaces) {
 }
 
 // A dump may have a directory for each of very many steps.
+TEST(Runs, LeaveStepsOutForAWhile) {
+  Runs runs;
+  for (std::int64_t step = 0; step < 4; ++step)
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      add_run(runs, runs.add_section({rank, 0, step}), make_run("a"));
+  runs.sort();
+  const auto list = [&] {
+    std::vector<std::pair<std::uint32_t, std::int64_t>> found;
+    for (const OperatorRun& run : runs) found.emplace_back(run.rank, run.step);
+    return found;
+  };
+  {
+    const LaterRuns later(runs, 2);
+    EXPECT_THAT(list(), ElementsAre(std::pair(0, 0), std::pair(0, 2), std::pair(0, 3), std::pair(1, 0),
+                                    std::pair(1, 2), std::pair(1, 3)));
+    const LaterRuns last(runs, 3);
+    EXPECT_THAT(list(), ElementsAre(std::pair(0, 0), std::pair(0, 3), std::pair(1, 0), std::pair(1, 3)));
+    EXPECT_EQ(runs.section_count(), 8);
+  }
+  EXPECT_EQ(runs.size(), 8);
+}
+
 TEST(Runs, OfManySteps) {
   Runs runs;
   constexpr std::int64_t kSteps = 100'000;
