@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pathlib
 import shutil
+import stat
 import sys
 
 from opdump import _building
@@ -20,7 +23,14 @@ def spell_bytes(count: float) -> str:
 
 
 def size_of(folder: pathlib.Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    """Bytes of the files in it. Links count nothing, and neither does what cannot be looked at or is removed meanwhile."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                facts = os.lstat(os.path.join(place, name))
+                size += facts.st_size if stat.S_ISREG(facts.st_mode) else 0
+    return size
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ def _compiler() -> None:
 
 def _disk(name: str, folder: pathlib.Path) -> None:
     place = folder
-    while not place.exists():
+    while not os.path.exists(place):  # also where its folder may not be looked into
         place = place.parent
     free = shutil.disk_usage(place).free
     text = f"{folder}, {_cache.spell_bytes(free)} free"
