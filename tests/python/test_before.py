@@ -154,3 +154,45 @@ def test_a_run_that_is_killed_leaves_no_temporary_files(tmp_path, number):
     program.send_signal(number)
     assert program.wait(timeout=60) == -number
     assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
+    """And nothing of one that still runs."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    variables = {**os.environ, "TMPDIR": str(temporary)}
+
+    def words(name, text):
+        return [os.environ["OPDUMP_BIN"], "run", "-o", name, "--", sys.executable, "-c", text]
+
+    programs = []
+    try:
+        for name in ("living", "killed"):
+            programs.append(subprocess.Popen(words(name, "import time; print('here', flush=True); time.sleep(60)"), cwd=tmp_path,
+                                             stdout=subprocess.PIPE, env=variables, start_new_session=True))
+            assert programs[-1].stdout.readline() == b"here\n"
+            if len(programs) == 1:
+                of_the_living = sorted(temporary.glob("opdump-run-*"))
+        assert len(of_the_living) == 2 and len(list(temporary.glob("opdump-run-*"))) == 4
+        os.killpg(programs[1].pid, signal.SIGKILL)
+        programs[1].wait(timeout=60)
+        for path in temporary.iterdir():
+            os.utime(path, (0, 0))
+        subprocess.run(words("next", "pass"), cwd=tmp_path, check=True, env=variables)
+        assert sorted(temporary.glob("opdump-run-*")) == of_the_living
+    finally:
+        for program in programs:
+            if program.poll() is None:
+                os.killpg(program.pid, signal.SIGKILL)
+                program.wait(timeout=60)
+
+
+def test_the_cache_has_a_size(tmp_path):
+    """Whatever it has that cannot be looked at: here a link to a name that is too long."""
+    cache = tmp_path / "cache"
+    (cache / "adapters").mkdir(parents=True)
+    (cache / "adapters/file").write_bytes(bytes(2000))
+    (cache / "link").symlink_to("x" * 300)
+    done = subprocess.run([os.environ["OPDUMP_BIN"], "cache"], capture_output=True, text=True, check=False,
+                          env={**os.environ, "OPDUMP_CACHE": str(cache)})
+    assert (done.returncode, done.stdout) == (0, f"{cache}: 2.0 kB\n"), done.stderr

@@ -1,6 +1,7 @@
 #include "cli/record/recorded_program.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,7 +13,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -93,20 +96,48 @@ void forward_signals() {
   }
 }
 
+constexpr std::string_view kReportPrefix = "opdump-run-";
+
+// A process holds the lock on its report as long as it lives, but not in the moment in which it makes it.
+bool is_abandoned(const fs::path& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info {};
+  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid())
+    return false;
+  return std::time(nullptr) - info.st_mtime > 60 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// Removes what runs that were killed have left.
+void remove_abandoned(const fs::path& folder) {
+  std::error_code failure;
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(kReportPrefix) || name.find('.') != std::string::npos) continue;
+    if (!is_abandoned(entry->path())) continue;
+    ::unlink(entry->path().c_str());
+    ::unlink((entry->path().string() + ".messages").c_str());
+  }
+}
+
 }  // namespace
 
 RunReport::RunReport() {
   std::error_code failure;
-  std::string pattern = (fs::temp_directory_path(failure) / "opdump-run-XXXXXX").string();
+  const fs::path folder = fs::temp_directory_path(failure);
   if (failure) return;
-  const Fd report(::mkstemp(pattern.data()));
-  if (!report) return;
+  remove_abandoned(folder);
+  std::string pattern = folder / (std::string(kReportPrefix) + "XXXXXX");
+  lock_ = Fd(::mkostemp(pattern.data(), O_CLOEXEC));
+  if (!lock_) return;
+  ::flock(lock_.get(), LOCK_EX);
   path_ = pattern;
   const Fd messages(::open(messages_path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
 void RunReport::remove() {
   if (path_.empty()) return;
+  lock_ = Fd();
   ::unlink(path_.c_str());
   ::unlink(messages_path().c_str());
   path_.clear();

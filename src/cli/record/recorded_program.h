@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file/fd.h"
 #include "base/result.h"
 
 namespace opdump::cli {
@@ -38,6 +39,7 @@ class RunReport {
  private:
   std::string messages_path() const { return path_ + ".messages"; }
   std::string path_;
+  Fd lock_;  // says that we live: what is left of a killed process, the next one removes
 };
 
 // Why a program that ran and has a configuration was not recorded, where nobody has said it.
