@@ -24,13 +24,15 @@ for name in libtorch_cpu.so libc10.so libopdump.so.0 libopdump_torch.so; do
 done
 
 fetch_headers() {  # fetch_headers VERSION: prints where they are
-  local target=$cache/headers/$1-$arch wheel
+  local target=$cache/headers/$1-$arch wheel python
   if [ ! -e "$target/complete" ]; then
     echo "recorders.sh: fetching the headers of torch $1" >&2
     rm -rf "$target"
     mkdir -p "$target/download"
-    "$tools/venv/bin/python" -m pip --quiet download --no-deps --only-binary=:all: --python-version 3.11 --platform "manylinux_2_28_$arch" \
-      --platform "manylinux2014_$arch" --platform "manylinux1_$arch" --dest "$target/download" "torch==$1" >&2
+    for python in 3.11 3.10; do  # for aarch64, 1.13 has none for 3.11; the headers are the same for every Python
+      ! "$tools/venv/bin/python" -m pip --quiet download --no-deps --only-binary=:all: --python-version $python --platform "manylinux_2_28_$arch" \
+        --platform "manylinux2014_$arch" --platform "manylinux1_$arch" --dest "$target/download" "torch==$1" >&2 || break
+    done
     wheel=$(echo "$target"/download/*.whl)
     "$tools/venv/bin/python" - "$wheel" "$target" <<'END'
 import sys, zipfile
