@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pathlib
+import signal
 import sys
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
@@ -30,4 +31,5 @@ def main() -> None:
         # Operators run again here, also if this environment is not activated. It is not what the user has chosen.
         os.environ["OPDUMP_PYTHON"] = os.environ["OPDUMP_OWN_PYTHON"] = sys.executable
     tell_hdf5()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and so would opdump and what it runs: `opdump ls dump | head`
     os.execv(find(), ["opdump", *sys.argv[1:]])

@@ -62,3 +62,17 @@ def test_version():
     import opdump._core
 
     assert opdump.__version__ == opdump._core.version and opdump.__version__[0].isdigit()
+
+
+def test_output_that_nobody_reads(program):
+    """As of `opdump ls dump | head -1`: no message, and the program that is recorded finds the signal as it would without opdump."""
+    done = program.run("""
+        import os, subprocess, sys
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([sys.executable, "-m", "opdump", "rules"], stdout=writer, stderr=subprocess.PIPE, text=True)
+        print(done.returncode, repr(done.stderr))
+        shell = [sys.executable, "-m", "opdump", "run", "-o", "dump", "--", "grep", "SigIgn", "/proc/self/status"]
+        print(int(subprocess.run(shell, capture_output=True, text=True, check=True).stdout.split()[1], 16) >> 12 & 1)
+    """)
+    assert done.stdout == "0 ''\n0\n"
