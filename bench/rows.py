@@ -32,6 +32,8 @@ CASES = {
     "a row of a batch": ([], ["rows=2"], [], ROWS),
     "a batch of a row": (["rows=2"], [], [], ROWS),
     "rows in another order": ([], ["rows=3,1"], [], ROWS),
+    "all rows in another order": ([], ["rows=3,1,0,2"], [], ROWS),
+    "training, all rows in another order": (["train"], ["train", "rows=3,1,0,2"], [], ROWS),
     "training, a row of a batch": (["train"], ["train", "rows=2"], ["--rows", "2=0"], ROWS),
     "left padding": (["short", "rows=1"], ["short", "rows=1", "pad=left:10"], [], PADS),
     # A causal mask hides what pads a row on its right: the other mask is no fault there.

@@ -64,6 +64,16 @@ def test_a_fault_in_a_row_is_named(record, fault):
     assert (status, first_bad(summary)) == (1, FAULTS[fault]), summary["text"]
 
 
+@pytest.mark.parametrize("fault", [None, *FAULTS])
+@pytest.mark.parametrize("mode", [(), ("train",)])
+def test_all_rows_in_another_order(record, mode, fault):
+    """Nothing is missing then, and nobody need say that it is meant."""
+    golden, actual = record(*mode), record(*mode, "rows=3,1,0,2", *([f"fault={fault}"] if fault else []))
+    status, summary = run_compare(golden, actual)
+    assert (status, first_bad(summary)) == ((1, FAULTS[fault]) if fault else (0, None)), summary["text"]
+    assert any(note.startswith("row 0 of 4 = row 2 of 4, row 2 of 4 = row 3 of 4, row 3 of 4 = row 0 of 4") for note in summary["notes"])
+
+
 def test_rows_are_found_without_a_word(record):
     """That they are others may be the fault: this leaves it open until somebody says that it is meant."""
     status, summary = run_compare(record(), record("rows=1"))

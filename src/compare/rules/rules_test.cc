@@ -436,22 +436,22 @@ void fill_rows(Program& golden, Program& actual) {
 }
 
 // Of a rule: what the answer says with it, and what it says else.
-// Actual turns its data round, and back what it makes of it.
-void fill_turned(Program& golden, Program& actual) {
+// Actual doubles its data, and halves what it makes of it.
+void fill_doubled(Program& golden, Program& actual) {
   using Input = dump::CallWiring::Input;
   const auto reads = [](const std::string& name) { return Input{.index = 0, .maker = {{.name = name}}}; };
   for (Program* const run : {&golden, &actual}) {
-    const bool turns = run == &actual;
-    const std::vector<float> data{1, 2, 3}, turned{3, 2, 1}, made{4, 5, 6}, made_turned{6, 5, 4};
-    if (turns)
-      run->logged("Default/flip-op0", {data}, {turned}).wired("Default/flip-op0", {{.is_outside = true}});
-    run->logged("Default/exp-op0", {turns ? turned : data}, {turns ? made_turned : made})
-        .wired("Default/exp-op0", {turns ? reads("Default/flip-op0") : Input{.is_outside = true}});
-    if (turns)
-      run->logged("Default/flip-op1", {made_turned}, {made})
-          .wired("Default/flip-op1", {reads("Default/exp-op0")});
+    const bool doubles = run == &actual;
+    const std::vector<float> data{1, 2, 3}, doubled{2, 4, 6}, made{4, 5, 6}, made_doubled{8, 10, 12};
+    if (doubles)
+      run->logged("Default/mul-op0", {data}, {doubled}).wired("Default/mul-op0", {{.is_outside = true}});
+    run->logged("Default/exp-op0", {doubles ? doubled : data}, {doubles ? made_doubled : made})
+        .wired("Default/exp-op0", {doubles ? reads("Default/mul-op0") : Input{.is_outside = true}});
+    if (doubles)
+      run->logged("Default/mul-op1", {made_doubled}, {made})
+          .wired("Default/mul-op1", {reads("Default/exp-op0")});
     run->logged("Default/tan-op0", {made}, {{7, 8, 9}})
-        .wired("Default/tan-op0", {reads(turns ? "Default/flip-op1" : "Default/exp-op0")});
+        .wired("Default/tan-op0", {reads(doubles ? "Default/mul-op1" : "Default/exp-op0")});
   }
 }
 
@@ -483,7 +483,7 @@ constexpr Example kExamples[] = {
     {"usual-gains", fill_outputs, "row b rounding", "row b own_error"},
     {"other-state", fill_state, "the seed is 1 in golden and 2 in actual", "Default_rand-op0 own_error\n"},
     {"other-way", fill_sums, "answer same", "answer differs"},
-    {"other-inside", fill_turned, "answer same", "answer differs"},
+    {"other-inside", fill_doubled, "answer same", "answer differs"},
     {"resized-tensors", fill_resized, "answer same", "answer differs"},
     {"results-elsewhere", fill_elsewhere, "answer same", "answer differs"},
     {"lacking-statistics", fill_lacking, "answer same", "answer differs"},

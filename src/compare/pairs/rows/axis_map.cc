@@ -161,6 +161,31 @@ PartPlan make_plan(const std::vector<Product>& products, const std::vector<RowAx
   return plan;
 }
 
+// Each axis that may have the rows, by itself or as a factor, and none of them.
+AxesOfSlot find_reordered(const RowAxisMap& map, const Shape& shape) {
+  AxesOfSlot found{.has_axis = {false}};
+  const std::int64_t rows = map.axes.front().golden;
+  std::vector<Product> plain;
+  for (const std::int64_t size : shape.dims()) plain.push_back({{.golden = size, .actual = size}});
+  auto parts = std::make_shared<SlotParts>();
+  parts->plans.push_back(make_plan(plain, {RowAxisMap::Block(1)}, 0, 0));
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == 0 || shape[axis] % rows != 0) continue;
+    const Product product{{0, rows, rows}};
+    const std::int64_t rest = shape[axis] / rows;
+    for (Product& way : rest == 1 ? std::vector<Product>{product} : with_rest(product, rest)) {
+      if (parts->plans.size() > kMostPlans) break;
+      std::vector<Product> products = plain;
+      products[axis] = std::move(way);
+      parts->plans.push_back(make_plan(products, map.blocks, 0, 0));
+    }
+  }
+  if (parts->plans.size() == 1) return found;
+  found.has_axis.front() = true;
+  found.parts = std::move(parts);
+  return found;
+}
+
 std::string describe(const NamedAxis& axis, std::int64_t first, std::int64_t count, std::int64_t whole) {
   if (whole == 1) return "the only " + axis.name;
   const std::string begin = std::to_string(first);
@@ -195,7 +220,9 @@ std::string describe(const RowAxisMap& map) {
     for (std::size_t axis = 0; axis < map.axes.size(); ++axis) {
       const NamedAxis& named = map.axes[axis];
       const AxisStretch& at = map.blocks[i][axis];
-      if (named.golden == named.actual && at.count == named.golden) continue;
+      if (named.golden == named.actual &&
+          (at.count == named.golden || (map.is_reordered() && at.golden == at.actual)))
+        continue;
       text += (text.empty() ? "" : ", ") + describe(named, at.golden, at.count, named.golden) + " = " +
               describe(named, at.actual, at.count, named.actual);
     }
@@ -210,6 +237,7 @@ std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const Shape& golden,
   if (golden.rank() != actual.rank() && !is_spread && !lacks_row) return std::nullopt;
   AxesOfSlot found;
   found.has_axis.assign(map.axes.size(), false);
+  if (map.is_reordered() && golden == actual) return find_reordered(map, golden);
   if (golden == actual) return found;
   const std::size_t rank = std::max(golden.rank(), actual.rank());
   const Shape of_golden = with_rank(golden, rank), of_actual = with_rank(actual, rank);

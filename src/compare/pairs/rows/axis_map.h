@@ -37,6 +37,8 @@ struct RowAxisMap {
   // it has nothing else beside what the blocks say.
   bool is_packed = false;
 
+  // The runs have the same rows in another order: which axes are rows, sizes do not say.
+  bool is_reordered() const { return axes.size() == 1 && axes.front().golden == axes.front().actual; }
   // Whether every place of an axis is in a block, on both sides: what sums over it sums the same.
   bool is_whole(std::size_t axis) const;
   // The place in actual of golden's `place`; nothing if there is none.
@@ -52,9 +54,10 @@ struct AxesOfSlot {
   std::vector<bool> has_axis = {};
 };
 
-// Nothing if the shapes differ by anything else than the axes of the map; a tensor that is packed may have no
-// axis for its one row. `is_spread`: what an operator reads may lack axes in one run, or have one element
-// there, as a mask that is the same for all rows.
+// Where rows are only in another order, each axis may be rows, or none. Nothing if the shapes differ by
+// anything else than the axes of the map; a tensor that is packed may have no axis for its one row.
+// `is_spread`: what an operator reads may lack axes in one run, or have one element there, as a mask that is
+// the same for all rows.
 std::optional<AxesOfSlot> find_parts(const RowAxisMap& map, const model::Shape& golden,
                                      const model::Shape& actual, bool is_spread = false);
 

@@ -87,15 +87,34 @@ bool CommonRows::may_be_other(const dump::Runs& golden, const dump::Runs& actual
   return false;
 }
 
+bool CommonRows::may_be_reordered(const dump::Runs& golden, const dump::Runs& actual,
+                                  std::span<const OperatorPair> pairs) {
+  const CommonRows common(golden, actual, pairs, {});
+  if (!common.runs_.wiring(true).is_recorded() || !common.runs_.wiring(false).is_recorded()) return false;
+  std::optional<Frame> first;
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < pairs.size(); ++place) {
+    const auto frame = common.frame_of(pairs[place]);
+    if (!frame || (first && frame != first)) continue;
+    first = frame;
+    places.push_back(place);
+  }
+  return find_order_map(common.runs_, places, common.origins_).has_value();
+}
+
 // Most runs have the same rows, and others need not be asked.
 bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted) {
   std::size_t count = 0;
   std::optional<std::int64_t> next;  // position of golden
+  std::size_t looked = 0;
+  const bool are_reordered = std::ranges::none_of(
+      frames, [&](const auto& frame) { return looked++ < kFirst && has_other_shape(frame.second); });
   for (const auto& [frame, places] : frames) {
     const bool is_first = count++ < kFirst;
     if (count > kFirst && maps_.empty()) return false;
-    if (is_first && !has_other_shape(places)) continue;
-    auto found = find_axis_map(runs_, places, wanted, next, origins_);
+    if (is_first && !are_reordered && !has_other_shape(places)) continue;
+    auto found = are_reordered ? find_order_map(runs_, places, origins_)
+                               : find_axis_map(runs_, places, wanted, next, origins_);
     if (!found && is_first) return false;
     if (!found) continue;
     if (const AxisStretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
@@ -218,6 +237,9 @@ void CommonRows::add_parts(OperatorComparison& op, const OperatorPair& pair) con
     if (source) {
       slot.parts =
           leave_out("follows from " + describe_source(runs_, *source) + ", which puts rows together");
+    } else if (map != maps_.end() && map->second.is_reordered() && slot.golden->side == model::Side::input &&
+               origins_.only_chooses(true, pair.golden)) {
+      slot.parts = leave_out("is put together in another order of rows");
     } else if (map != maps_.end() && slot.golden->shape && slot.actual->shape) {
       // A mask of all rows may be one of the tokens of each of them.
       const bool may_spread = slot.golden->side == model::Side::input || map->second.is_packed;

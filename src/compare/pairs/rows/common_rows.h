@@ -41,6 +41,10 @@ class CommonRows {
   static bool may_be_other(const dump::Runs& golden, const dump::Runs& actual,
                            std::span<const OperatorPair> pairs);
 
+  // Whether the first step has the same data in another order of rows.
+  static bool may_be_reordered(const dump::Runs& golden, const dump::Runs& actual,
+                               std::span<const OperatorPair> pairs);
+
   // Says what of the slots of a pair is compared. It must be one of those that find() got.
   void add_parts(OperatorComparison& op, const OperatorPair& pair) const;
 

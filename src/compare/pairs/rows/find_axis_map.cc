@@ -1,6 +1,7 @@
 #include "compare/pairs/rows/find_axis_map.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "compare/facts/operator_kind.h"
@@ -194,6 +195,11 @@ std::optional<FoundMap> map_as_wanted(const std::vector<Root>& roots,
   return fits ? std::optional(std::move(found)) : std::nullopt;
 }
 
+bool are_identical(const model::TensorView& a, const model::TensorView& b) {
+  return a.dtype == b.dtype && a.is_contiguous() && b.is_contiguous() && a.byte_count() == b.byte_count() &&
+         std::memcmp(a.data, b.data, a.byte_count()) == 0;
+}
+
 // The blocks that are of the rows that the user wants.
 void keep_wanted(const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted, RowAxisMap& map) {
   std::vector<RowAxisMap::Block> kept;
@@ -241,6 +247,48 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
   found = map_as_wanted(roots, wanted);
   if (found) found->doubt = "no data of the two runs confirms that these rows are the same";
   return found;
+}
+
+std::optional<FoundMap> find_order_map(const PairedRuns& runs, std::span<const std::size_t> places,
+                                       RowOrigins& origins) {
+  constexpr std::uint64_t kMostBytes = 64 << 20;  // of a tensor that is read
+  constexpr std::size_t kMost = 16, kMostOthers = 3;
+  std::size_t read = 0, others = 0;
+  for (const std::size_t place : places) {
+    const OperatorPair& pair = runs.pairs()[place];
+    const dump::OperatorRun run = runs.runs(true).without_slots(pair.golden);
+    if (phase_of(run) != model::Phase::forward || kind_of(run.type).role != OperatorRole::computes) continue;
+    for (const ShapedSlot& slot : runs.slots(place)) {
+      if (slot.is_other_shape()) return std::nullopt;
+      if (slot.side != model::Side::input || !slot.has_data || slot.golden.rank() == 0 || slot.golden[0] < 2)
+        continue;
+      const auto golden = runs.read_input(true, place, slot.index),
+                 actual = runs.read_input(false, place, slot.index);
+      if (!golden || !actual || golden->view().byte_count() > kMostBytes) continue;
+      if (++read > kMost) return std::nullopt;
+      if (are_identical(golden->view(), actual->view())) continue;
+      // Most runs have the same data, and who made it need not be asked.
+      if (origins.only_chooses(true, pair.golden) ||
+          std::max(origins.of(true, pair.golden, slot.index), origins.of(false, pair.actual, slot.index)) >
+              RowOrigin::chosen)
+        continue;
+      const auto match = match_rows(golden->view(), actual->view());
+      const auto is_moved = [](const auto& row) { return row.first != row.second; };
+      const bool are_all =
+          match && match->is_exact && match->rows.size() == static_cast<std::size_t>(slot.golden[0]);
+      if (are_all && std::ranges::none_of(match->rows, is_moved)) continue;
+      if (!are_all || !tells_rows_apart(golden->view(), actual->view())) {
+        if (++others == kMostOthers) return std::nullopt;
+        continue;
+      }
+      FoundMap found{
+          .map = {.axes = {{"row", slot.golden[0], slot.golden[0]}}, .blocks = join_rows(match->rows)},
+          .by = "equal elements of " + describe(runs, {place, slot})};
+      found.is_telling = feeds_a_module(runs, places, found.map);
+      return found;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace opdump::compare

@@ -46,11 +46,13 @@ void leave_out_moves(const dump::Runs& golden, const dump::Runs& actual, const C
 Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairing& pairing) {
   const auto& [golden, actual, tails, filters] = runs;
   const bool is_wanted = request.is_asked.value_or(false) || !request.wanted.empty();
-  if (!is_wanted && (request.is_asked ||
-                     !(pairing.has_reshaped || CommonRows::may_be_other(golden, actual, pairing.pairs))))
+  if (!is_wanted && request.is_asked) return Found();
+  const bool have_other_shapes =
+      pairing.has_reshaped || CommonRows::may_be_other(golden, actual, pairing.pairs);
+  if (!is_wanted && !have_other_shapes && !CommonRows::may_be_reordered(golden, actual, pairing.pairs))
     return Found();
   // Operators of one name have other shapes where rows are others.
-  Pairing by_name = pair_operators(golden, actual, tails, true, filters);
+  Pairing by_name = have_other_shapes ? pair_operators(golden, actual, tails, true, filters) : pairing;
   OPDUMP_TRY(Found rows, CommonRows::find(golden, actual, by_name.pairs, request.wanted));
   if (auto batches = request.wanted.empty() ? pair_micro_batches(golden, actual) : std::nullopt) {
     std::swap(by_name.pairs, batches->pairs);
