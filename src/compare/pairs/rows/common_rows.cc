@@ -115,7 +115,7 @@ bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& fram
     if (is_first && !are_reordered && !has_other_shape(places)) continue;
     auto found = are_reordered ? find_order_map(runs_, places, origins_)
                                : find_axis_map(runs_, places, wanted, next, origins_);
-    if (!found && is_first) return false;
+    if (!found && is_first && !(are_reordered && !maps_.empty())) return false;
     if (!found) continue;
     if (const AxisStretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
       next = found->map.axes.back().name == kKeys ? last.count : last.golden + last.count;

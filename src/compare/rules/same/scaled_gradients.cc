@@ -57,7 +57,7 @@ class ScaledGradients : public RuleState {
   bool look(OperatorComparison& op, Ledger& ledger) override {
     if (op.golden == nullptr || op.actual == nullptr || !op.left_out.empty()) return false;
     const std::pair key(op.run().rank, op.run().step);
-    if (phase_of(op.run()) == model::Phase::optimizer && op.verdict != Verdict::skipped) {
+    if (phase_of(op.run()) == model::Phase::optimizer && updates(op)) {
       const auto scaled = steps_.find(key);
       if (scaled != steps_.end()) ++(is_fine(op.verdict) ? scaled->second.equal : scaled->second.other);
     }
@@ -109,6 +109,14 @@ class ScaledGradients : public RuleState {
     std::vector<std::size_t> places = {};  // of the operators that are excused
     std::uint64_t equal = 0, other = 0;    // operators of the optimizer
   };
+
+  // Whether a tensor that it makes was compared: not a counter of steps, nor what is left out of other rows.
+  static bool updates(const OperatorComparison& op) {
+    return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
+      return side_of(slot) == model::Side::output && slot.verdict != Verdict::skipped && slot.shape &&
+             model::element_count(*slot.shape) != 1U;
+    });
+  }
 
   // In the backward pass, or of the loss, by another constant.
   static bool may_scale(const OperatorComparison& op) {
