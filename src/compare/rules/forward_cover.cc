@@ -55,10 +55,10 @@ void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vect
          outer = outer.substr(0, outer.rfind('/')))
       take(outer);
   };
-  for (const auto& [path, module] : modules) {
-    all += module.operators;
-    for_each_around(path, [&](std::string_view outer) {
-      parts.try_emplace(std::string(outer)).first->second.operators += module.operators;
+  for (const auto& entry : modules) {
+    all += entry.second.operators;
+    for_each_around(entry.first, [&](std::string_view outer) {
+      parts.try_emplace(std::string(outer)).first->second.operators += entry.second.operators;
     });
   }
   const auto of_covered = covered();
@@ -78,10 +78,10 @@ void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vect
         });
     }
   }
-  for (auto& [path, module] : modules)
-    for_each_around(path, [&](std::string_view outer) {
+  for (auto& entry : modules)
+    for_each_around(entry.first, [&](std::string_view outer) {
       const Part& part = parts.find(outer)->second;
-      module.is_covered |= part.is_shown && !part.is_hidden && 2 * part.operators <= all;
+      entry.second.is_covered |= part.is_shown && !part.is_hidden && 2 * part.operators <= all;
     });
 }
 

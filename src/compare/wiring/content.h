@@ -27,7 +27,7 @@ std::uint64_t element_count_of(const dump::Slot& slot);
 // Identifies the elements of a tensor in any order: a transposed copy has the same fingerprint.
 struct Fingerprint {
   std::uint64_t sum = 0, count = 0;
-  auto operator<=>(const Fingerprint&) const = default;
+  bool operator==(const Fingerprint&) const = default;
 };
 
 // The elements lie together. Numbers that identify their bytes, in row-major order.

@@ -30,7 +30,7 @@ struct Inside {
   const Wiring& wiring;
   std::set<std::uint32_t> executions = {};  // that hand on a difference, or that the other run lacks
   std::vector<Agreement> agreements = {};   // of each execution
-  std::set<Fingerprint> data = {};          // what no operator made, of all that reads any
+  std::set<std::pair<std::uint64_t, std::uint64_t>> data = {};  // what no operator made, by count and sum
 
   const dump::Runs& runs() const { return wiring.runs(); }
   bool agrees(std::uint32_t execution) const { return agreements[execution] == Agreement::agrees; }
@@ -132,7 +132,8 @@ class OtherInside : public RuleState {
   static bool has_data_of(const Inside& run, const Inside& other) {
     for (const std::uint32_t execution : run.executions)
       for (const dump::Slot& slot : run.runs().slots(execution))
-        if (const auto print = data_of(run, execution, slot); print && !other.data.contains(*print))
+        if (const auto print = data_of(run, execution, slot);
+            print && !other.data.contains({print->count, print->sum}))
           return false;
     return true;
   }
@@ -140,7 +141,7 @@ class OtherInside : public RuleState {
   static void read_data(Inside& run) {
     for (std::uint32_t execution = 0; execution < run.runs().size(); ++execution)
       for (const dump::Slot& slot : run.runs().slots(execution))
-        if (const auto print = data_of(run, execution, slot)) run.data.insert(*print);
+        if (const auto print = data_of(run, execution, slot)) run.data.emplace(print->count, print->sum);
   }
 
   // Of an input that no operator made. Numbers follow from the way in which a run computes.
