@@ -303,6 +303,7 @@ Result<> refuse_integers(std::string_view side, std::string_view other, const du
 struct Explained {
   Answer answer = Answer::differs;
   std::uint64_t agreeing = 0;  // operators of modules
+  double forward_share = 1;    // see Coverage
 };
 
 Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, const dump::DumpSet& actual,
@@ -320,19 +321,21 @@ Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, cons
   };
   OPDUMP_TRY(const Comparison comparison, compare_dumps(golden, actual, options));
   explained.answer = comparison.outcome;
+  explained.forward_share = comparison.coverage.forward_share;
   return explained;
 }
 
 // Where names leave many operators without a partner, as in a port, it is tried whether pairs by what
 // operators compute explain more. What these leave out is not known to be the same, so that only a whole
-// answer counts more than pairs by name without a difference.
+// answer counts more than pairs by name without a difference that show half of the network.
 Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                   const CompareOptions& options) {
   OPDUMP_TRY(const Explained by_name, explain_with(false, golden, actual, options));
   if (by_name.answer == Answer::same) return false;
   OPDUMP_TRY(const Explained across, explain_with(true, golden, actual, options));
   if (across.answer == Answer::same) return true;
-  return by_name.answer != Answer::incomplete && across.agreeing > by_name.agreeing;
+  const bool is_unseen = by_name.answer != Answer::incomplete || by_name.forward_share < kHardlyAny;
+  return is_unseen && across.agreeing > by_name.agreeing;
 }
 
 // Which rows of the runs are the same, if they have others. Then `pairing` is of them.
