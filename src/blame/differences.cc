@@ -116,6 +116,9 @@ std::string why_another_shape(const OperatorComparison& op) {
 }
 
 std::string why_another_type(const OperatorComparison& op) {
+  if (!is_paired(op) || op.golden->form == nullptr || op.actual->form == nullptr ||
+      op.golden->form->state != op.actual->form->state)
+    return {};
   for (const SlotComparison& slot : op.slots)
     if (compare::side_of(slot) == model::Side::output && slot.golden != nullptr && slot.actual != nullptr &&
         slot.golden->dtype != slot.actual->dtype && model::is_floating(slot.golden->dtype) &&

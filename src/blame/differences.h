@@ -45,7 +45,7 @@ double distance_of(const compare::OperatorComparison& op, model::Side side = mod
 std::string why_another_shape(const compare::OperatorComparison& op);
 
 // "it is float32 in golden and bfloat16 in actual", of numbers that it makes; empty if their types are the
-// same.
+// same, or the runs differ in what chooses them, as autocast.
 std::string why_another_type(const compare::OperatorComparison& op);
 
 // What it reads hardly differs, what it makes much: kernels that are right do that rarely, and both runs may
