@@ -335,7 +335,8 @@ Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpS
   OPDUMP_TRY(const Explained across, explain_with(true, golden, actual, options));
   if (across.answer == Answer::same) return true;
   const bool is_unseen = by_name.answer != Answer::incomplete || by_name.forward_share < kHardlyAny;
-  return is_unseen && across.agreeing > by_name.agreeing;
+  constexpr std::uint64_t kMuchMore = 2;  // times as many: names say more than values where both differ
+  return is_unseen && across.agreeing > kMuchMore * by_name.agreeing;
 }
 
 // Which rows of the runs are the same, if they have others. Then `pairing` is of them.
