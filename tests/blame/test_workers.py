@@ -73,7 +73,7 @@ def test_many_operators_run_again_in_several_processes(tmp_path):
     assert len(processes) == min(4, len(os.sched_getaffinity(0)))
     wait_for(lambda: not [pid for pid in processes if pathlib.Path(f"/proc/{pid}").exists()])
 
-    actual = record(tmp_path, "faulty", "float32", "500")
+    actual = record(tmp_path, "faulty", "float32", "595")  # near the end: what a cosine is taken of again and again tends to one number
     first, second = blame(tmp_path, golden, actual)[0], blame(tmp_path, golden, actual)[0]
     assert first == second and first["findings"][0]["type"] == "mul", "two calls give one answer"
 

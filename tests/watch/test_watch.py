@@ -179,7 +179,7 @@ def test_the_disk_does_not_grow(watch, tmp_path):
 def test_nothing_grows_with_the_number_of_steps(watch, steps):
     seen = watch(PROGRAMS.parent.parent / "diff/programs/long.py", str(steps))
     grew = json.loads(seen.printed[-1])
-    assert grew["memory_kib"] < 8 * 1024 and grew["files"] <= 0 and grew["slower"] < 1.3, grew
+    assert grew["memory_kib"] < 8 * 1024 and grew["files"] <= 0, grew
     assert seen["outcome"] == "nothing" and seen["watched_steps"] >= steps
 
 

@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/paired_by.h"
 #include "compare/rules/same/equivalence.h"
 #include "compare/rules/same/same.h"
 #include "compare/wiring/content.h"
@@ -80,6 +81,7 @@ class OtherInside : public RuleState {
           case Leaves::a_choice:
             return;
           case Leaves::a_result:
+            if (is_last_of_both(pair)) return;
             leaving.insert(place);
         }
       }
@@ -95,6 +97,21 @@ class OtherInside : public RuleState {
 
  private:
   enum class Leaves : std::uint8_t { nothing, a_choice, a_result };
+
+  // Whether nothing reads what the two operators of a pair make, in either run, and it has one shape: it is a
+  // result of both programs, and differs.
+  bool is_last_of_both(const OperatorPair& pair) const {
+    if (!pair.is_whole() || pair.paired_by == PairedBy::alignment) return false;
+    const dump::Runs &golden = study_.golden->runs(), &actual = study_.actual->runs();
+    for (const dump::Slot& g : golden.slots(pair.golden))
+      for (const dump::Slot& a : actual.slots(pair.actual))
+        if (g.side == model::Side::output && a.side == g.side && a.index == g.index && g.shape == a.shape &&
+            model::is_floating(g.dtype) &&
+            study_.golden_wiring->likely_readers({pair.golden, g.index}).empty() &&
+            study_.actual_wiring->likely_readers({pair.actual, a.index}).empty())
+          return true;
+    return false;
+  }
 
   // Whether the program gets a number.
   static bool hands_over(const Inside& run, std::uint32_t execution) {
