@@ -179,7 +179,7 @@ def test_only_plain_fingerprints_are_one_file(tmp_path):
     assert refused.returncode == 2 and "fingerprints" in refused.stderr, refused.stderr
 
 
-@pytest.mark.parametrize("steps", [2000, pytest.param(10_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("steps", [1000, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_nothing_grows_with_the_number_of_steps(tmp_path, steps):
     done = record(tmp_path / "dump", sys.executable, PROGRAMS / "long.py", str(steps))
     grew = json.loads(done.stdout.splitlines()[-1])

@@ -87,6 +87,7 @@ def test_nothing_differs(record, golden):
 FOUND = {"epsilon": [NORM], "base": ["Default/pow-op1"], "position": TURNED}
 
 
+@pytest.mark.nightly  # each is a minute
 @pytest.mark.parametrize("fault", ["epsilon", "base", "position"])
 def test_a_fault_of_the_engine_is_named(record, golden, fault):
     status, summary = run_compare(golden, record("llama_engine", fault))
