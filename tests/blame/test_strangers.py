@@ -183,6 +183,14 @@ def test_a_port_with_a_fault_is_not_silent(tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("labels", None), ("within", None), ("labels_fault", "nll_loss_forward"),
+    wrong("within_fault", "_softmax", "equal elements in any order count as equal, and nothing reads what is shown"),
+])
+def test_all_rows_come_in_another_order(name, culprit, tmp_path):
+    check(tmp_path, "orders.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("tagger", None), ("experts", None), ("rows", None), ("patches", None),
     ("experts_fault", "gate-Linear"), ("tagger_fault", "."), ("rows_fault", "."), ("patches_fault", "."),
 ])

@@ -439,20 +439,17 @@ void fill_rows(Program& golden, Program& actual) {
 // Actual doubles its data, and halves what it makes of it.
 void fill_doubled(Program& golden, Program& actual) {
   using Input = dump::CallWiring::Input;
-  const auto reads = [](const std::string& name) { return Input{.index = 0, .maker = {{.name = name}}}; };
-  for (Program* const run : {&golden, &actual}) {
-    const bool doubles = run == &actual;
-    const std::vector<float> data{1, 2, 3}, doubled{2, 4, 6}, made{4, 5, 6}, made_doubled{8, 10, 12};
-    if (doubles)
-      run->logged("Default/mul-op0", {data}, {doubled}).wired("Default/mul-op0", {{.is_outside = true}});
-    run->logged("Default/exp-op0", {doubles ? doubled : data}, {doubles ? made_doubled : made})
-        .wired("Default/exp-op0", {doubles ? reads("Default/mul-op0") : Input{.is_outside = true}});
-    if (doubles)
-      run->logged("Default/mul-op1", {made_doubled}, {made})
-          .wired("Default/mul-op1", {reads("Default/exp-op0")});
-    run->logged("Default/tan-op0", {made}, {{7, 8, 9}})
-        .wired("Default/tan-op0", {reads(doubles ? "Default/mul-op1" : "Default/exp-op0")});
-  }
+  const auto add = [](Program& run, const std::string& name, const std::vector<float>& read,
+                      const std::vector<float>& made, const std::string& maker) {
+    run.logged(name, {read}, {made})
+        .wired(name, {maker.empty() ? Input{.is_outside = true} : Input{.maker = {{.name = maker}}}});
+  };
+  add(golden, "Default/exp-op0", {1, 2, 3}, {4, 5, 6}, "");
+  add(golden, "Default/tan-op0", {4, 5, 6}, {7, 8, 9}, "Default/exp-op0");
+  add(actual, "Default/mul-op0", {1, 2, 3}, {2, 4, 6}, "");
+  add(actual, "Default/exp-op0", {2, 4, 6}, {8, 10, 12}, "Default/mul-op0");
+  add(actual, "Default/mul-op1", {8, 10, 12}, {4, 5, 6}, "Default/exp-op0");
+  add(actual, "Default/tan-op0", {4, 5, 6}, {7, 8, 9}, "Default/mul-op1");
 }
 
 struct Example {
