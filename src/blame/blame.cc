@@ -410,8 +410,7 @@ class Trial {
     precision_.settle(answer_);
     blame_accused(comparison);
     if (blame_sequence(suspects_, inputs_, comparison, findings_) == Singles::harmless && !gains_.applies())
-      answer_.notes.push_back(counted(inputs_.singles().size(), "operator") +
-                              (inputs_.singles().size() == 1 ? " is" : " are") +
+      answer_.notes.push_back(counted(inputs_.singles().size(), "operator", "are") +
                               " in one run only, and change nothing beyond rounding");
     excuse_unread();
     excuse_other_ways(comparison);

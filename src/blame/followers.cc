@@ -61,8 +61,8 @@ std::optional<std::uint32_t> leave_out_followers(std::span<const OperatorCompari
     return !f.error && f.cause != Cause::argument && f.executions.front() > place;
   };
   if (const std::size_t count = std::erase_if(answer.findings, follows); count > 0)
-    answer.notes.push_back(counted(count, "finding") + (count == 1 ? " follows" : " follow") + " from " +
-                           what + ", and " + (count == 1 ? "is" : "are") + " left out");
+    answer.notes.push_back(counted(count, "finding", "follow") + " from " + what + ", and " +
+                           (count == 1 ? "is" : "are") + " left out");
   return place;
 }
 

@@ -75,8 +75,8 @@ std::string unpaired_before(const Comparison& comparison) {
   for (const auto& [count, side] :
        {std::pair(before.only_golden, "golden"), std::pair(before.only_actual, "actual")})
     if (count > 0)
-      text += (text.empty() ? "; just before it, " : " and ") + counted(count, "operator") +
-              (count == 1 ? " is" : " are") + " only in " + side;
+      text += (text.empty() ? "; just before it, " : " and ") + counted(count, "operator", "are") +
+              " only in " + side;
   return text;
 }
 
@@ -151,8 +151,8 @@ std::string conclusion(const Comparison& comparison) {
       return first_bad_line(comparison);
     case compare::Answer::same:
       if (const auto rounded = comparison.verdicts[static_cast<std::size_t>(Verdict::rounding)]; rounded > 0)
-        return "no difference beyond rounding: " + compared + "; " + counted(rounded, "operator") +
-               (rounded == 1 ? " differs" : " differ") + " by rounding";
+        return "no difference beyond rounding: " + compared + "; " + counted(rounded, "operator", "differ") +
+               " by rounding";
       return "no difference: " + compared;
     case compare::Answer::incomplete:
       return "no difference found, but the result is incomplete: " + compared;
@@ -165,8 +165,8 @@ std::string conclusion(const Comparison& comparison) {
            (!comparison.is_across && c.golden_operators > 0 && c.actual_operators > 0
                 ? "; --across pairs operators by what they compute"
                 : "");
-  return "nothing compared: " + counted(c.paired_operators, "operator") +
-         (c.paired_operators == 1 ? " is" : " are") + " in both, but no tensor could be compared";
+  return "nothing compared: " + counted(c.paired_operators, "operator", "are") +
+         " in both, but no tensor could be compared";
 }
 
 }  // namespace opdump::report

@@ -134,6 +134,12 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
 }
 
+std::string counted(std::uint64_t count, std::string_view noun, std::string_view verb) {
+  std::string text = counted(count, noun).append(" ");
+  if (count != 1) return text.append(verb);
+  return verb == "are" ? text.append("is") : text.append(verb).append("s");
+}
+
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -61,6 +61,10 @@ std::string join_or(std::span<const std::string_view> words);
 // "1 operator", "2 operators": a count and what is counted, a noun whose plural ends in s.
 std::string counted(std::uint64_t count, std::string_view noun);
 
+// The same with a verb, which is given in its plural: "1 operator is", "2 operators are"; "1 pair differs",
+// "2 pairs differ".
+std::string counted(std::uint64_t count, std::string_view noun, std::string_view verb);
+
 // "640", "512K", "2G", "1.5GiB": a size as people write it, units of 1024, or nothing.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 

@@ -119,8 +119,7 @@ Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorCompariso
     return ok();
   }
   if (culprits.size() > kMaxCulprits) {
-    answer.notes.push_back(counted(culprits.size() - kMaxCulprits, "more culprit") +
-                           (culprits.size() - kMaxCulprits == 1 ? " is not ranked" : " are not ranked"));
+    answer.notes.push_back(counted(culprits.size() - kMaxCulprits, "more culprit", "are") + " not ranked");
     culprits.resize(kMaxCulprits);
   }
   std::vector<bool> is_end;

@@ -45,9 +45,8 @@ void OpenQuestions::append_to(std::vector<std::string>& reasons) const {
                       ": left out");
   }
   if (uncertain_ > 0)
-    reasons.push_back(counted(uncertain_, "uncertain pair") + (uncertain_ == 1 ? " differs: " : " differ: ") +
-                      first_uncertain_ + (uncertain_ == 1 ? "" : ", ...") +
-                      "; --map declares which operators are the same");
+    reasons.push_back(counted(uncertain_, "uncertain pair", "differ") + ": " + first_uncertain_ +
+                      (uncertain_ == 1 ? "" : ", ...") + "; --map declares which operators are the same");
   if (numbers_ > 0)
     reasons.push_back("the program gets " + counted(numbers_, "number") +
                       " from other operators in each run, and what it does with them is not recorded: " +
@@ -55,8 +54,7 @@ void OpenQuestions::append_to(std::vector<std::string>& reasons) const {
   std::ranges::move(unreadable_, std::back_inserter(reasons));
   if (more_unreadable_ > 0) reasons.push_back(counted(more_unreadable_, "more tensor") + " cannot be read");
   for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})
-    if (count > 0)
-      reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
+    if (count > 0) reasons.push_back(counted(count, "input", "are") + " only in " + side);
 }
 
 void OpenQuestions::append_notes_to(std::vector<Note>& notes) const {

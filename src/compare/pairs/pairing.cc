@@ -121,7 +121,7 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
       leave_end_open(section.rank, begin, has_log, is_explained, pairing);
   }
   if (aligned > 0)
-    pairing.notes.push_back(counted(aligned, "operator") + (aligned == 1 ? " is" : " are") +
+    pairing.notes.push_back(counted(aligned, "operator", "are") +
                             " paired by shapes and neighbours, because one run has more of the same name");
   if (by_path)
     pairing.notes.emplace_back(

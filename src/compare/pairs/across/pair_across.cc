@@ -110,8 +110,7 @@ class Account {
     std::string list;
     for (const std::string& pair : uncertain_) list += (list.empty() ? "" : "; ") + pair;
     if (uncertain_count_ > uncertain_.size()) list += "; ...";
-    notes.push_back(counted(uncertain_count_, "pair") + (uncertain_count_ == 1 ? " is" : " are") +
-                    " uncertain: " + list);
+    notes.push_back(counted(uncertain_count_, "pair", "are") + " uncertain: " + list);
   }
 
  private:

@@ -350,7 +350,7 @@ std::vector<std::string> MovedModules::notes() const {
     const bool is_of_golden = move.side == RunSide::golden;
     notes.push_back(place(is_of_golden ? move.from : move.to, "golden") + " is " +
                     place(is_of_golden ? move.to : move.from, "actual") + ": " +
-                    counted(move.modules, "module") + (move.modules == 1 ? " is" : " are") + " paired so");
+                    counted(move.modules, "module", "are") + " paired so");
   }
   constexpr std::size_t kMostNamed = 3;
   for (std::size_t i = 0; i < std::min(other_classes_.size(), kMostNamed); ++i)

@@ -26,7 +26,7 @@ void note_doubts(const CommonRows& rows, const WantedRows& request, Pairing& pai
                                  "; only these are compared, and --rows auto says that this is meant");
   if (const std::uint64_t count = rows.left_out(); count > 0)
     pairing.incomplete.push_back(
-        counted(count, "operator") + (count == 1 ? " follows" : " follow") +
+        counted(count, "operator", "follow") +
         " from sums over rows that only one run has; --rows says that this is meant");
 }
 

@@ -30,8 +30,7 @@ class UsualGains : public RuleState {
 
   void remark(Ledger& ledger) override {
     if (const auto count = judge_.rounding_count(); count > 0)
-      ledger.note(rule_.name, "the dumps lack what operators read: " + counted(count, "operator") +
-                                  (count == 1 ? " differs" : " differ") +
+      ledger.note(rule_.name, "the dumps lack what operators read: " + counted(count, "operator", "differ") +
                                   " by no more than is usual without a fault");
     const Accusation* first = ledger.first_bad();
     if (first != nullptr && !first->op.excess.empty())

@@ -44,7 +44,7 @@ class NeverRead : public RuleState {
 
   void remark(Ledger& ledger) override {
     if (count_ > 0)
-      ledger.note(rule_.name, counted(count_, "operator") + (count_ == 1 ? " gives" : " give") +
+      ledger.note(rule_.name, counted(count_, "operator", "give") +
                                   " other values that are replaced before anything reads them (first " +
                                   first_ + "): no difference");
   }

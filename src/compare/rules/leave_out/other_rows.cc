@@ -51,7 +51,7 @@ class OtherRows : public RuleState {
                                   " times that of the batch, as where a loss is not divided by " + count);
     }
     if (const std::uint64_t count = rows_.left_out(); count > 0)
-      ledger.note(rule_.name, counted(count, "operator") + (count == 1 ? " follows" : " follow") +
+      ledger.note(rule_.name, counted(count, "operator", "follow") +
                                   " from sums over rows that only one run has: left out");
   }
 

@@ -69,10 +69,8 @@ class MaskedNumbers : public RuleState {
 
   void remark(Ledger& ledger) override {
     if (count_ > 0)
-      ledger.note(kMaskedNumbers.name,
-                  counted(count_, "operator") +
-                      (count_ == 1 ? " masks with other numbers" : " mask with other numbers") + " (first " +
-                      first_ + "), and what reads them agrees: no difference");
+      ledger.note(kMaskedNumbers.name, counted(count_, "operator", "mask") + " with other numbers (first " +
+                                           first_ + "), and what reads them agrees: no difference");
   }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 void note_singles(Ledger& ledger, std::string_view rule, std::size_t count) {
   if (count > 0)
-    ledger.note(rule, counted(count, "operator") + (count == 1 ? " is" : " are") +
+    ledger.note(rule, counted(count, "operator", "are") +
                           " in one run only, and the other run has the results, or nothing reads them: no "
                           "difference");
 }
@@ -37,7 +37,7 @@ class OtherWay : public RuleState {
              .empty())
       return;
     note_singles(ledger, rule_.name, singles.size());
-    ledger.note(rule_.name, counted(open.size(), "operator") + (open.size() == 1 ? " reads" : " read") +
+    ledger.note(rule_.name, counted(open.size(), "operator", "read") +
                                 " other tensors in each run, and what follows agrees: no difference");
     ledger.excuse_all(rule_.name);
   }
