@@ -419,6 +419,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/sharded/shard_rules.cc
   compare/rules/accuse/dropouts.cc
   compare/rules/accuse/first_difference.cc
+  compare/rules/accuse/end_of_part.cc
   compare/rules/accuse/folded_operator.cc
   compare/rules/accuse/input_origin.cc
   compare/rules/accuse/missing_gradient.cc
@@ -447,6 +448,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/leave_out/tensors.cc
   compare/rules/forward_cover.cc
   compare/rules/ledger.cc
+  compare/rules/measured.cc
   compare/rules/rounding/choice.cc
   compare/rules/rounding/conditioning.cc
   compare/rules/rounding/flips.cc

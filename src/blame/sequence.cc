@@ -127,7 +127,10 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
       if (op == nullptr || op->phase != model::Phase::forward) return Singles::none;
       findings.clear();
     }
-    findings.add(i, Cause::sequence, Confidence::suspect, {}, why);
+    if (is_paired(suspects[i]) && !inputs.rewired().contains(i))
+      findings.add(i, Cause::unknown, Confidence::suspect, output_name(suspects[i]), why);
+    else
+      findings.add(i, Cause::sequence, Confidence::suspect, {}, why);
     findings.move_to_front();
     return Singles::blamed;
   };
@@ -137,6 +140,8 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
     if (const auto maker = suspects.find(origin->op.run()); maker && matters(suspects, *maker))
       return add(*maker, only_in(suspects[*maker]) + instead_of(suspects, *maker) + ", and " +
                              compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
+  if (comparison.accusation_of(compare::kEndOfPart.name) != nullptr)
+    if (const auto place = suspects.find(bad.run())) return add(*place, bad.cause);
   // A view computes nothing that could be replayed.
   if (origin != nullptr && !is_paired(bad) && !bad.cause.empty() && makes_view(bad))
     if (const auto view = suspects.find(bad.run())) return add(*view, bad.cause);

@@ -263,7 +263,6 @@ bool FramePairing::separate_reshaped() {
   for (const FrameRuns* part : {&golden_, &actual_})
     for (std::uint32_t i = 0; i < part->size(); ++i)
       if (part->partners[i] == kNone) open.insert(scope_of(part->run_of(i)));
-  if (open.empty()) return false;
   std::size_t joined = 0;
   std::vector<std::uint32_t> reshaped;
   for (std::uint32_t g = 0; g < golden_.size(); ++g) {
@@ -276,18 +275,24 @@ bool FramePairing::separate_reshaped() {
                           is_of_onnx(golden_, g) && is_of_onnx(actual_, a)))
       reshaped.push_back(g);
   }
-  if (2 * reshaped.size() > joined) return false;
+  if (reshaped.empty() || 2 * reshaped.size() > joined) return false;
+  std::set<std::pair<std::string, Shapes>> in_actual;  // what another one of golden may be the same as
+  for (const std::uint32_t g : reshaped) {
+    const std::uint32_t a = golden_.partners[g];
+    in_actual.emplace(kind_in_scope(actual_.run_of(a)), inner_shapes(actual_, a));
+  }
   bool has_separated = false;
   const auto golden_kinds = count_kinds(golden_), actual_kinds = count_kinds(actual_);
   for (const std::uint32_t g : reshaped) {
     const OperatorRun run = golden_.run_of(g);
-    if (!open.contains(scope_of(run))) continue;
+    if (!open.contains(scope_of(run)) && !in_actual.contains({kind_in_scope(run), inner_shapes(golden_, g)}))
+      continue;
     // The only one of its kind on both sides that gives a result of the same shape, as a loss: it is the same
     // one, and what it reads has another shape.
-    const auto in_golden = golden_kinds.find(kind_in_scope(run)),
-               in_actual = actual_kinds.find(kind_in_scope(run));
-    const bool is_only = phase_of(run) == model::Phase::forward && in_golden->second == 1 &&
-                         in_actual != actual_kinds.end() && in_actual->second == 1;
+    const auto count = golden_kinds.find(kind_in_scope(run)),
+               other_count = actual_kinds.find(kind_in_scope(run));
+    const bool is_only = phase_of(run) == model::Phase::forward && count->second == 1 &&
+                         other_count != actual_kinds.end() && other_count->second == 1;
     if (!is_only ||
         !have_outputs_alike(inner_shapes(golden_, g), inner_shapes(actual_, golden_.partners[g]))) {
       separate(g);

@@ -36,7 +36,8 @@ class FramePairing {
   void join_updates();
 
   // Where one side has operators more, two of a name in their scope whose shapes differ are not the same
-  // operator, and stay alone. If most shapes differ, the data has another shape, and names hold. Returns
+  // operator, and stay alone. So do those of which each has the shapes of another one's partner: they ran in
+  // another order. If most shapes differ, the data has another shape, and names hold. Returns
   // whether there were such.
   bool separate_reshaped();
 

@@ -7,6 +7,6 @@
 namespace opdump::compare {
 
 extern const Rule kFirstDifference, kMissingGradient, kOtherDropoutRule, kOtherRepetition, kOtherSize,
-    kInputOrigin, kFoldedOperator, kWrongRegion, kOtherView, kSmallError, kRelation;
+    kEndOfPart, kInputOrigin, kFoldedOperator, kWrongRegion, kOtherView, kSmallError, kRelation;
 
 }  // namespace opdump::compare

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compare/rules/accuse/accuse.h"
+#include "compare/rules/accuse/single.h"
 #include "compare/rules/accuse/views.h"
 
 namespace opdump::compare {
@@ -36,8 +37,8 @@ class OtherView : public RuleState {
     std::string view;
     const dump::Runs &golden = study_.golden->runs(), &actual = study_.actual->runs();
     if (verdict == Verdict::inherited) view = find_view_before(golden, actual, study_.pairs, first->place);
-    const bool is_open = verdict == Verdict::inherited || verdict == Verdict::not_comparable;
-    if (view.empty() && is_open) view = find_other_view(golden, actual, study_.pairs, first->op);
+    if (view.empty() && may_be_explained(verdict))
+      view = find_other_view(golden, actual, study_.pairs, first->op);
     ledger.standing()->view = std::move(view);
   }
 

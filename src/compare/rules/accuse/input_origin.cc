@@ -86,8 +86,7 @@ class InputOriginState : public RuleState {
     const Accusation* standing = ledger.first_bad();
     if (standing == nullptr) return;
     const OperatorComparison& op = standing->op;
-    const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::not_comparable;
-    if (!is_open || !op.cause.empty()) return;
+    if (!may_be_explained(op.verdict) || !op.cause.empty()) return;
     if (study_.relation.is_across) return explain(ledger, explain_numbers(op));
     const dump::Runs &golden = study_.golden->runs(), &actual = study_.actual->runs();
     InputOrigin origin = find_input_origin(op, *study_.golden_wiring, *study_.actual_wiring, study_.pairs);

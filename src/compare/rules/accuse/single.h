@@ -12,4 +12,9 @@ namespace opdump::compare {
 // not list all, and in a recording that ends early.
 std::optional<OperatorComparison> make_single(const Study& study, std::size_t place);
 
+// Whether an operator differs because of what it reads, or cannot be compared: another one may explain it.
+inline bool may_be_explained(Verdict verdict) {
+  return verdict == Verdict::inherited || verdict == Verdict::not_comparable;
+}
+
 }  // namespace opdump::compare

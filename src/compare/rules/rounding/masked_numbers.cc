@@ -11,9 +11,8 @@
 
 #include "base/text/text.h"
 #include "compare/key_slots.h"
-#include "compare/measure/measure.h"
 #include "compare/names.h"
-#include "compare/rules/evidence.h"
+#include "compare/rules/measured.h"
 #include "compare/wiring/content.h"
 
 namespace opdump::compare {
@@ -101,15 +100,11 @@ class MaskedNumbers : public RuleState {
   }
 
   bool agrees(std::size_t place, unsigned depth) {
-    OperatorComparison op =
-        make_operator(study_.pairs[place], *study_.golden, *study_.actual, study_.relation);
+    const OperatorComparison op = measured(study_, place);
     bool has_numbers = false;
-    for (SlotComparison& slot : op.slots) {
-      measure_slot(slot, *study_.options, 1);
-      // A choice or a comparison may be the same of other numbers.
+    // A choice or a comparison may be the same of other numbers.
+    for (const SlotComparison& slot : op.slots)
       has_numbers |= side_of(slot) == model::Side::output && slot.metrics && model::is_floating(slot.dtype);
-    }
-    judge_by_evidence(op);
     if (!has_numbers) return false;
     if (op.verdict == Verdict::match || op.verdict == Verdict::input_differs) return true;
     return is_difference(op.verdict) && is_masked(op) && has_no_effect(place, op, depth + 1);

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "compare/measure/measure.h"
 #include "compare/rules/accuse/one_sided.h"
-#include "compare/rules/evidence.h"
 #include "compare/rules/gains/singles.h"
+#include "compare/rules/measured.h"
 #include "compare/rules/same/equivalence.h"
 #include "model/dtype.h"
 
@@ -111,13 +110,7 @@ class SettlesSingles : public RuleState {
 
  private:
   Accusation judge(std::size_t place) const {
-    Accusation single{
-        .rule = rule_.name,
-        .op = make_operator(study_.pairs[place], *study_.golden, *study_.actual, study_.relation),
-        .place = place};
-    for (SlotComparison& slot : single.op.slots) measure_slot(slot, *study_.options, 1);
-    judge_by_evidence(single.op);
-    return single;
+    return {.rule = rule_.name, .op = measured(study_, place), .place = place};
   }
 
   const Rule& rule_;
