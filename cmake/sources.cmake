@@ -420,6 +420,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/accuse/dropouts.cc
   compare/rules/accuse/first_difference.cc
   compare/rules/accuse/end_of_part.cc
+  compare/rules/accuse/first_uncertain.cc
   compare/rules/accuse/folded_operator.cc
   compare/rules/accuse/input_origin.cc
   compare/rules/accuse/missing_gradient.cc

@@ -64,7 +64,7 @@ std::string why(const OperatorComparison& op) {
     case Verdict::extra:
       return op.cause.empty() ? "only in actual" : op.cause;
     default:
-      return output_difference(op);
+      return (op.cause.empty() ? "" : op.cause + ", ") + output_difference(op);
   }
 }
 

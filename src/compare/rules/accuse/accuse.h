@@ -7,6 +7,7 @@
 namespace opdump::compare {
 
 extern const Rule kFirstDifference, kMissingGradient, kOtherDropoutRule, kOtherRepetition, kOtherSize,
-    kEndOfPart, kInputOrigin, kFoldedOperator, kWrongRegion, kOtherView, kSmallError, kRelation;
+    kEndOfPart, kFirstUncertain, kInputOrigin, kFoldedOperator, kWrongRegion, kOtherView, kSmallError,
+    kRelation;
 
 }  // namespace opdump::compare
