@@ -313,12 +313,14 @@ class Trial {
   }
 
   // What the comparison excuses because the runs compute the same in other ways is nobody's fault, unless an
-  // operator that ran again computes something else. Nor are tensors of other sizes, where another culprit is
-  // certain: an argument that only makes them larger may be meant.
+  // operator that ran again computes something else. Nor is what differs between two operators that are
+  // perhaps not the same one. Nor are tensors of other sizes, where another culprit is certain: an argument
+  // that only makes them larger may be meant.
   void excuse_other_ways(const compare::Comparison& comparison) {
     const auto is_excused = [](const Finding& f) {
       const compare::Rule* const rule = compare::find_rule(f.op.rule);
-      return !f.error && rule != nullptr && rule->stage == compare::Stage::same_otherwise;
+      return !f.error && (f.op.verdict == Verdict::uncertain ||
+                          (rule != nullptr && rule->stage == compare::Stage::same_otherwise));
     };
     if (!comparison.first_bad) std::erase_if(answer_.findings, is_excused);
     const bool is_certain = std::ranges::any_of(answer_.findings, [](const Finding& f) {

@@ -14,6 +14,7 @@
 #include "compare/compare_fixture_test.h"
 #include "compare/names.h"
 #include "compare/rules/example_program_test.h"
+#include "compare/rules/examples_of_ranks_test.h"
 #include "compare/rules/rule.h"
 
 namespace opdump::compare {
@@ -369,6 +370,17 @@ void fill_weak_pair(Program& golden, Program& actual) {
   actual.logged("Default/Log-op0", {b}, {a});
 }
 
+// What is perhaps the same hands its difference to what certainly is.
+void fill_uncertain(Program& golden, Program& actual) {
+  const std::vector<float> a{1, 2, 3, 4, 5, 6, 7, 9}, b{2, 7, 1, 8, 2, 8, 1, 9}, c{3, 1, 4, 1, 5, 9, 2, 7},
+      d{1, 4, 1, 4, 2, 1, 3, 6}, e{5, 7, 7, 2, 1, 5, 6, 7}, f{6, 9, 3, 1, 4, 7, 1, 9},
+      w{2, 2, 3, 6, 0, 6, 7, 9}, g{4, 6, 6, 9, 2, 0, 1, 6}, h{8, 3, 1, 4, 4, 7, 2, 9};
+  golden.logged("Default/exp-op0", {a}, {b}).logged("Default/neg-op0", {c}, {d}).status("torch 2.6");
+  golden.logged("Default/mm-op0", {d, w}, {g});
+  actual.logged("Default/Exp-op0", {a}, {b}).logged("Default/Neg-op0", {e}, {f}).status("mindspore 2.3");
+  actual.logged("Default/MatMul-op0", {f, w}, {h});
+}
+
 // One framework computes the mask when it compiles the graph.
 void fill_folded(Program& golden, Program& actual) {
   const std::vector<float> a{1, 2, 3, 4, 5, 6, 7, 9}, b{2, 7, 1, 8, 2, 8, 1, 9}, mask{0, 1, 0, 1, 1, 0, 1, 0},
@@ -384,58 +396,6 @@ void fill_region(Program& golden, Program& actual) {
   actual.logged("Default/compiled_0-op0", {{1, 2}}, {{3, 9}}).logged("Default/tan-op0", {{3, 9}}, {{1, 5}});
 }
 
-// ---- Several ranks.
-
-// Rank 1 computes otherwise, and a collective hands that on.
-void fill_ranks(Program& golden, Program& actual) {
-  const auto fill = [](Program& run, float number) {
-    const auto reduce = [number](Program& of_rank, float mine) {
-      of_rank.op("exp.e", {{1, 2}}, {{mine, 2}}).op("all_reduce.r", {{mine, 2}}, {{1 + number, 4}});
-    };
-    reduce(run, 1);
-    run.rank(1, [&](Program& other) { reduce(other, number); });
-  };
-  fill(golden, 3);
-  fill(actual, 5);
-}
-
-// Each of two ranks has half of a sum, and gets another one; nothing reads it.
-void fill_shards(Program& golden, Program& actual) {
-  const auto fill = [](Program& run, const Tensors& inputs, const std::vector<float>& terms, float sum) {
-    run.logged("Default/fc-Linear/mm-op0", inputs, {terms})
-        .logged("Default/all_reduce-op0", {terms}, {{sum, 8}})
-        .logged("Default/exp-op0", {{6, 8}}, {{1, 5}});
-  };
-  fill(golden, {{1, 2}}, {6, 8}, 6);
-  fill(actual, {{1, 2}, {9, 9}}, {1, 2}, 7);
-  actual.rank(1, [&](Program& other) { fill(other, {{1, 2}, {9, 9}}, {5, 6}, 7); });
-}
-
-void fill_no_reduction(Program& golden, Program& actual) {
-  golden.logged("Default/fc-Linear/mm-op0", {{1, 2}}, {{6, 8}})
-      .logged("Default/exp-op0", {{6, 8}}, {{10, 50}});
-  const auto fill = [](Program& run, const std::vector<float>& terms, const std::vector<float>& wrong) {
-    run.logged("Default/fc-Linear/mm-op0", {{1, 2}}, {terms}).logged("Default/exp-op0", {terms}, {wrong});
-  };
-  fill(actual, {1, 2}, {2, 7});
-  actual.rank(1, [&](Program& other) { fill(other, {5, 6}, {20, 30}); });
-}
-
-void fill_rows(Program& golden, Program& actual) {
-  const auto fill = [](Program& run, const std::vector<float>& rows, const std::vector<std::int64_t>& places,
-                       const std::vector<float>& found) {
-    const std::string slots = "embedding.Default_embedding-op0";
-    run.say("Default/embedding-op0")
-        .dump()
-        .tensor(slots + ".input.0", rows, "(" + std::to_string(rows.size()) + ", 1)");
-    run.places(slots + ".input.1", places).dump().tensor(slots + ".output.0", found, "(2, 1)");
-  };
-  fill(golden, {1, 2, 3, 4}, {2, 0}, {3, 1});
-  fill(actual, {1, 2}, {0, 0}, {1, 1});
-  actual.rank(1, [&](Program& other) { fill(other, {3, 4}, {0, 0}, {3, 3}); });
-}
-
-// Of a rule: what the answer says with it, and what it says else.
 // Actual doubles its data, and halves what it makes of it.
 void fill_doubled(Program& golden, Program& actual) {
   using Input = dump::CallWiring::Input;
@@ -452,6 +412,18 @@ void fill_doubled(Program& golden, Program& actual) {
   add(actual, "Default/tan-op0", {4, 5, 6}, {7, 8, 9}, "Default/mul-op1");
 }
 
+// Actual turns its data round, and computes something else of it.
+void fill_turned(Program& golden, Program& actual) {
+  golden.logged("Default/sin-op0", {{1, 2, 3}}, {{4, 5, 6}})
+      .logged("Default/tan-op0", {{4, 5, 6}}, {{7, 8, 9}})
+      .logged("Default/fc-Linear/mm-op0", {{7, 8, 9}}, {{1, 5, 2}});
+  actual.logged("Default/flip-op0", {{1, 2, 3}}, {{3, 2, 1}})
+      .logged("Default/sin-op0", {{3, 2, 1}}, {{6, 5, 4}})
+      .logged("Default/tan-op0", {{6, 5, 4}}, {{7, 8, 1}})
+      .logged("Default/fc-Linear/mm-op0", {{7, 8, 1}}, {{1, 5, 9}});
+}
+
+// Of a rule: what the answer says with it, and what it says else.
 struct Example {
   std::string_view rule;
   void (*fill)(Program& golden, Program& actual) = nullptr;
@@ -493,6 +465,8 @@ constexpr Example kExamples[] = {
     {"other-dropout", fill_dropout, "dropout p is 0.25 in golden and 0.5 in actual",
      "only in actual, and Default/cos-op0"},
     {"other-size", fill_size, "first Default_pad-op0", "first Default_arange-op0"},
+    {"end-of-part", fill_turned, "first Default_tan-op0", "first Default_sin-op0"},
+    {"first-uncertain", fill_uncertain, "first Default_neg-op0", "first Default_mm-op0"},
     {"input-origin", fill_changed, "input.0 was changed in memory after a had made it",
      "first b inherited\n"},
     {"folded-operator", fill_folded,

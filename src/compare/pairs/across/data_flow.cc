@@ -60,12 +60,21 @@ std::optional<std::ptrdiff_t> count_terms(const FlowNode& node) {
   return std::ranges::count_if(node.inputs, [](const FlowOperand& input) { return input.count > 1; });
 }
 
+// Whether `other` has all weights that `node` reads.
+bool has_weights_of(const FlowNode& node, const FlowNode& other) {
+  return node.has_other_weights || other.has_other_weights ||
+         std::ranges::all_of(node.weights, [&](std::uint32_t weight) {
+           return other.weights.contains(weight) || other.made_of.contains(weight);
+         });
+}
+
 }  // namespace
 
 bool are_alike(const FlowNode& a, const FlowNode& b) {
   const auto terms = count_terms(a), others = count_terms(b);
   return a.kind.name == b.kind.name && a.outputs[0].count == b.outputs[0].count &&
-         a.is_of_optimizer == b.is_of_optimizer && (!terms || !others || terms == others);
+         a.is_of_optimizer == b.is_of_optimizer && (!terms || !others || terms == others) &&
+         has_weights_of(a, b) && has_weights_of(b, a);
 }
 
 DataFlow::DataFlow(const dump::Runs& runs, std::uint32_t first, std::uint32_t last, unsigned threads)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,10 @@ struct FlowNode {
   std::string last_path = {};  // of the last one of several operators
   std::string onnx_name = {};  // and type, of an operator of ONNX
   std::vector<FlowOperand> inputs = {}, outputs = {};
+  // The weights and data that it reads, of those that both runs read, by number; and that those read from
+  // which it gets what they made of nothing else, as a weight that the program scales before its network
+  // runs.
+  std::set<std::uint32_t> weights = {}, made_of = {};
 
   bool can_pair() const {
     return whole == kNone && !is_left_out && !is_seen_through && kind.role == OperatorRole::computes &&
@@ -44,7 +49,9 @@ struct FlowNode {
   }
 };
 
-// Whether two operators are of one kind, and have as many terms and elements.
+// Whether two operators are of one kind, have as many terms and elements, and read the same of the weights
+// and the data that both runs read: a product with its bias is another operator than one whose bias is added
+// later.
 bool are_alike(const FlowNode& a, const FlowNode& b);
 
 class DataFlow {

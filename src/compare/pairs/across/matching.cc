@@ -29,7 +29,7 @@ class PrintIndex {
       by_count_[operand.count].emplace(operand.print->norm, std::pair(node, &operand));
   }
 
-  // Calls `take(node, distance)` for those within `limit` of `operand`.
+  // Calls `take(node, distance, known)` for those within a limit, of `least` or more, of `operand`.
   template <typename Take>
   void find(const FlowOperand& operand, double least, const Take& take) const {
     if (!operand.print || !operand.print->is_distinctive()) return;
@@ -42,7 +42,7 @@ class PrintIndex {
       const auto& [node, known] = other->second;
       const double limit = std::max({least, 4 * rounding_of(operand), 4 * rounding_of(*known)});
       const double far = (is_quantised_ ? quantised_distance : distance)(*operand.print, *known->print);
-      if (far <= limit) take(node, far);
+      if (far <= limit) take(node, far, *known);
     }
   }
 
@@ -95,6 +95,46 @@ CrossMatch::CrossMatch(DataFlow& golden, DataFlow& actual)
     if (other.count_kind("batchnorm") == 0) flow->fold_norms();
   }
   align_paths(golden_, actual_);
+  number_weights();
+}
+
+void CrossMatch::number_weights() {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> numbers;  // of golden's, by their elements
+  const auto key = [](const FlowOperand& operand) {
+    return std::pair(operand.print->exact.count, operand.print->exact.sum);
+  };
+  const auto is_weight = [](const FlowOperand& operand) {
+    return operand.producer == FlowOperand::kNone && operand.print && operand.print->is_distinctive();
+  };
+  PrintIndex index(is_quantised_);
+  for (std::uint32_t g = 0; g < golden_.size(); ++g)
+    for (const FlowOperand& input : golden_[g].inputs)
+      if (is_weight(input) && numbers.try_emplace(key(input), numbers.size()).second) index.add(g, input);
+  std::set<std::uint32_t> common;
+  for (FlowNode& node : actual_.nodes())
+    for (const FlowOperand& input : node.inputs) {
+      double nearest = 1;
+      std::optional<std::uint32_t> number;
+      if (is_weight(input))
+        index.find(input, is_quantised_ ? kQuantisedWeights : kSameWeights,
+                   [&](std::uint32_t, double distance, const FlowOperand& known) {
+                     if (distance < nearest) nearest = distance, number = numbers.at(key(known));
+                   });
+      if (number) node.weights.insert(*number), common.insert(*number);
+    }
+  for (FlowNode& node : golden_.nodes())
+    for (const FlowOperand& input : node.inputs)
+      if (is_weight(input) && common.contains(numbers.at(key(input))))
+        node.weights.insert(numbers.at(key(input)));
+  for (DataFlow* flow : {&golden_, &actual_})
+    for (FlowNode& node : flow->nodes())
+      for (const FlowOperand& input : node.inputs) {
+        if (input.producer == FlowNode::kNone) continue;
+        const FlowNode& maker = (*flow)[input.producer];
+        const bool is_made_of_weights = std::ranges::all_of(
+            maker.inputs, [](const FlowOperand& of) { return of.producer == FlowNode::kNone; });
+        if (is_made_of_weights) node.made_of.insert(maker.weights.begin(), maker.weights.end());
+      }
 }
 
 void CrossMatch::declare(std::uint32_t golden, std::uint32_t actual) {
@@ -146,7 +186,7 @@ void CrossMatch::match_values() {
   std::vector<Candidate> candidates;
   for (std::uint32_t a = 0; a < actual_.size(); ++a) {
     if (!is_open_actual(a)) continue;
-    index.find(actual_[a].outputs[0], kNear, [&](std::uint32_t g, double distance) {
+    index.find(actual_[a].outputs[0], kNear, [&](std::uint32_t g, double distance, const FlowOperand&) {
       candidates.push_back(
           {golden_[g].kind.name != actual_[a].kind.name, distance, golden_[g].path != actual_[a].path, g, a});
     });
@@ -177,7 +217,7 @@ void CrossMatch::match_weights() {
     for (const FlowOperand& input : actual_[a].inputs) {
       if (input.producer != FlowNode::kNone) continue;
       index.find(input, is_quantised_ ? kQuantisedWeights : kSameWeights,
-                 [&](std::uint32_t g, double distance) {
+                 [&](std::uint32_t g, double distance, const FlowOperand&) {
                    if (are_alike(golden_[g], actual_[a]))
                      candidates.push_back({false, distance, golden_[g].path != actual_[a].path, g, a});
                  });

@@ -50,6 +50,8 @@ class CrossMatch {
   }
   void join(std::uint32_t golden, std::uint32_t actual, PairedBy method, double confidence);
   void join_best(std::vector<Candidate> candidates, PairedBy method);
+  // Says which weights and data of golden are which of actual.
+  void number_weights();
   void match_values();
   void match_onnx_names();
   void match_weights();
