@@ -323,6 +323,9 @@ class Trial {
                           (rule != nullptr && rule->stage == compare::Stage::same_otherwise));
     };
     if (!comparison.first_bad) std::erase_if(answer_.findings, is_excused);
+    for (Finding& finding : answer_.findings)
+      if (!finding.error && finding.op.verdict == Verdict::uncertain)
+        finding.confidence = Confidence::suspect;
     const bool is_certain = std::ranges::any_of(answer_.findings, [](const Finding& f) {
       return f.confidence == Confidence::certain && !has_other_size(f.op);
     });

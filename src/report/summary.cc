@@ -89,8 +89,14 @@ std::string first_bad_line(const Comparison& comparison) {
   line += "step " + std::to_string(run.step);
   if (comparison.has_ranks) line += ", rank " + std::to_string(run.rank);
   line += ")";
-  const std::string source = run.op != nullptr ? dump::describe_source(*run.op) : "";
-  if (!source.empty()) line += " at " + source;
+  const auto at = [](const dump::OperatorRun& of) {
+    const std::string source = of.op != nullptr ? dump::describe_source(*of.op) : "";
+    return source.empty() ? "" : " at " + source;
+  };
+  line += at(run);
+  if (op.golden != nullptr && op.actual != nullptr && op.is_across &&
+      compare::operator_name(*op.golden) != compare::operator_name(*op.actual))
+    line += ", in actual " + compare::one_line(compare::operator_name(*op.actual)) + at(*op.actual);
   const std::string& view = comparison.view_before_first_bad;
   return line + " — " + why(op) + unpaired_before(comparison) + (view.empty() ? "" : "; before it, " + view);
 }
