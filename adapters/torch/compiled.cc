@@ -16,9 +16,9 @@ opdump_call* Observer::begin_region(const char* type, c10::ArrayRef<at::Tensor> 
                                     const char* undumped) {
   const Location location = locate();
   note_pass(location);
-  const auto [known, source] =
-      names_.next_operator(location.scope, intern(type), [&] { return find_source(location); });
-  note_forward(location.scope, source);
+  const NamedOperator named = next_operator(location, intern(type));
+  const opdump_op* const known = named.op;
+  note_forward(location.scope, named.source);
   if (!opdump_wants(session_, known)) return nullptr;
   Operands operands(contents_);
   for (const at::Tensor& input : inputs) operands.add(input, undumped);

@@ -92,14 +92,11 @@ void Names::flag_model(bool enabled) {
         if (seen.operators[i].source.in_model) flag(name_of(scope->path_, seen.type, i));
 }
 
-NamedOperator Names::define(Scope* scope, const char* type, Source source) {
-  const std::lock_guard lock(mutex_);
-  Scope::Occurrences& seen = scope->occurrences_of(type);
-  const std::string name = name_of(scope->path_, type, seen.operators.size());
-  if (model_flag_ && source.in_model) flag(name);
+const opdump_op* Names::define(const Scope& scope, const char* type, const std::string& name,
+                               const Source& source) const {
   opdump_op_info info{};
   info.size = sizeof info;
-  info.phase = scope->phase_;
+  info.phase = scope.phase_;
   info.type = type;
   info.name = name.c_str();
   info.graph_id = graph_id_;
@@ -111,9 +108,40 @@ NamedOperator Names::define(Scope* scope, const char* type, Source source) {
     info.frames = source.stack->data();
     info.frame_count = source.stack->size();
   }
-  seen.operators.push_back({opdump_define(session_, &info), source});
+  return opdump_define(session_, &info);
+}
+
+NamedOperator Names::define(Scope* scope, const char* type, std::uint64_t place, Source source) {
+  const std::lock_guard lock(mutex_);
+  Scope::Occurrences& seen = scope->occurrences_of(type);
+  const std::string name = name_of(scope->path_, type, seen.operators.size());
+  if (model_flag_ && source.in_model) flag(name);
+  keep(place, source);
+  seen.operators.push_back({define(*scope, type, name, source), source, place, seen.operators.size()});
   seen.next = seen.operators.size();
   return seen.operators.back();
+}
+
+NamedOperator Names::move(Scope* scope, const char* type, std::size_t number, std::uint64_t place,
+                          Source source) {
+  const std::lock_guard lock(mutex_);
+  NamedOperator& known = scope->occurrences_of(type).operators[number];
+  source.in_model = known.source.in_model;
+  keep(place, source);
+  known.source = source;
+  known.place = place;
+  if (source.file) define(*scope, type, name_of(scope->path_, type, number), source);
+  return known;
+}
+
+std::optional<Source> Names::find_known(std::uint64_t place) {
+  const std::lock_guard lock(mutex_);
+  const auto found = places_.find(place);
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Names::keep(std::uint64_t place, Source source) {
+  if (place != 0 && places_.size() < kMostPlaces) places_.emplace(place, source);
 }
 
 void Names::begin_step() {

@@ -35,7 +35,9 @@ struct Source {
 
 struct NamedOperator {
   const opdump_op* op;
-  Source source;  // where it was called when it was seen first
+  Source source;            // where it was called last
+  std::uint64_t place = 0;  // the number of that place; 0: unknown
+  std::size_t number = 0;   // within its type, scope and step
 };
 
 // A place in the program: a module call, an optimizer, the gradients of a module. Lives as long as its Names.
@@ -76,11 +78,16 @@ class Names {
   Scope* gradients_of(Scope* forward);
 
   // The operator that runs now: the next one of its type in the scope. `type` comes from intern(): overloads
-  // share it. find_source() -> Source is asked for a new operator only.
+  // share it. `place`: a number for where the program calls it; 0 if that is not worth asking for.
+  // find_source() -> Source is asked for a new operator, and for one that is called from a new place.
   template <typename F>
-  NamedOperator next_operator(Scope* scope, const char* type, F&& find_source) {
-    if (const auto known = next_known(scope, type)) return *known;
-    return define(scope, type, find_source());  // which may run Python code: not while the lock is held
+  NamedOperator next_operator(Scope* scope, const char* type, std::uint64_t place, F&& find_source) {
+    const auto known = next_known(scope, type);
+    if (known && (place == 0 || known->place == place)) return *known;
+    // find_source() may run Python code: not while the lock is held
+    if (!known) return define(scope, type, place, find_source());
+    const auto source = find_known(place);
+    return move(scope, type, known->number, place, source ? *source : find_source());
   }
 
   // set_dump() for the model: for operators right in it, which share the root with what runs outside of it.
@@ -91,7 +98,13 @@ class Names {
 
  private:
   std::optional<NamedOperator> next_known(Scope* scope, const char* type);
-  NamedOperator define(Scope* scope, const char* type, Source source);
+  NamedOperator define(Scope* scope, const char* type, std::uint64_t place, Source source);
+  // The operator that next_known() gave is called from another place.
+  NamedOperator move(Scope* scope, const char* type, std::size_t number, std::uint64_t place, Source source);
+  std::optional<Source> find_known(std::uint64_t place);
+  void keep(std::uint64_t place, Source source);
+  const opdump_op* define(const Scope& scope, const char* type, const std::string& name,
+                          const Source& source) const;
   void flag(const std::string& name) const;
 
   std::mutex mutex_;  // guards everything, scopes included
@@ -101,6 +114,8 @@ class Names {
   Scope gradients_;
   std::uint64_t step_number_ = 1;
   std::optional<bool> model_flag_;
+  static constexpr std::size_t kMostPlaces = 1 << 16;
+  std::unordered_map<std::uint64_t, Source> places_;
 };
 
 // Operators that this thread defines from here on are made of `mark` (see opdump_op_info.original_names),

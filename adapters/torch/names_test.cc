@@ -52,7 +52,7 @@ TEST_F(NamesTest, NumbersCountWithinTypeScopeAndStep) {
   Names names(session_, "Default", 0);
   int asked = 0;
   const auto next = [&](Scope* scope, const char* type) {
-    return names.next_operator(scope, intern(type), [&] { return ++asked, Source{}; }).op;
+    return names.next_operator(scope, intern(type), 0, [&] { return ++asked, Source{}; }).op;
   };
   Scope* const conv = names.child(names.root(), "conv");
   const opdump_op* const first = next(conv, "relu");
@@ -62,6 +62,22 @@ TEST_F(NamesTest, NumbersCountWithinTypeScopeAndStep) {
   names.begin_step();
   EXPECT_EQ(next(conv, "relu"), first);
   EXPECT_EQ(asked, 3);  // a known operator needs no walk through the program's frames
+}
+
+TEST_F(NamesTest, WhereAnOperatorIsCalledMayChange) {
+  Names names(session_, "Default", 0);
+  int asked = 0;
+  const auto next = [&](std::uint64_t place, int line) {
+    names.begin_step();
+    return names.next_operator(names.root(), intern("relu"), place,
+                               [&] { return ++asked, Source{.file = intern("a.py"), .line = line}; });
+  };
+  const opdump_op* const first = next(1, 10).op;
+  EXPECT_EQ(next(1, 11).source.line, 10);
+  EXPECT_EQ(next(2, 12).source.line, 12);
+  EXPECT_EQ(next(1, 13).source.line, 10);  // as it was said of that place
+  EXPECT_EQ(next(1, 13).op, first);
+  EXPECT_EQ(asked, 2);
 }
 
 }  // namespace

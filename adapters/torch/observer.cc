@@ -275,6 +275,20 @@ Source Observer::find_source(const Location& location) const {
   return source;
 }
 
+// Of an operator in no module: there, what has a name in one step need not be what had it in the last one.
+std::uint64_t Observer::place_of(const Location& location) const {
+  if (location.source.file)
+    return (reinterpret_cast<std::uintptr_t>(location.source.file) ^
+            static_cast<std::uint64_t>(location.source.line)) *
+           0x9E3779B97F4A7C15u;
+  return !location.is_backward && location.scope == names_.root() ? find_place() : 0;
+}
+
+NamedOperator Observer::next_operator(const Location& location, const char* type) {
+  return names_.next_operator(location.scope, type, place_of(location),
+                              [&] { return find_source(location); });
+}
+
 // In a program whose steps are only known by its calls and passes an operator may begin the next one.
 void Observer::note_pass(const Location& location) {
   const Clock clock = clock_;
@@ -351,9 +365,9 @@ void Observer::begin_call(const OperatorKind& kind, c10::ArrayRef<c10::IValue> a
                           Execution& execution) {
   const Location location = locate();
   note_pass(location);
-  const auto [known, source] =
-      names_.next_operator(location.scope, kind.type, [&] { return find_source(location); });
-  note_forward(location.scope, source);
+  const NamedOperator named = next_operator(location, kind.type);
+  const opdump_op* const known = named.op;
+  note_forward(location.scope, named.source);
 
   const int wants = opdump_wants(session_, known);
   if (wants == 0) return;
@@ -480,8 +494,7 @@ void Observer::note_failure(const char* text) noexcept {
 
 void Observer::add_failure(const char* type, c10::ArrayRef<c10::IValue> arguments) {
   const Location location = locate();
-  const auto [known, source] =
-      names_.next_operator(location.scope, type, [&] { return find_source(location); });
+  const opdump_op* const known = next_operator(location, type).op;
   if (!opdump_wants(session_, known)) return;
   Operands inputs(contents_);
   for (const c10::IValue& argument : arguments) inputs.add(argument, nullptr);

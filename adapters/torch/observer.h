@@ -174,6 +174,8 @@ class Observer {
   // Waits until the recorder has read the borrowed memory of the tensors in `value`.
   void settle(const c10::IValue& value);
   Source find_source(const Location& location) const;
+  std::uint64_t place_of(const Location& location) const;
+  NamedOperator next_operator(const Location& location, const char* type);
   void note_pass(const Location& location);
   bool waits_for_optimizer() const;
   void count_by(Clock clock);

@@ -403,8 +403,9 @@ OPDUMP_API int opdump_device_statistics(const opdump_session* session);
  * graph_id. */
 OPDUMP_API void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph);
 
-/* Returns the operator of this type and name; the first call defines it. NULL only if memory ran out or
- * recording has stopped. */
+/* Returns the operator of this type and name; the first call defines it. A later call with another line says
+ * that the program calls it from there from the current step on. NULL only if memory ran out or recording has
+ * stopped. */
 OPDUMP_API const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info);
 
 /* Returns what the session wants of this operator in the current step: bits of opdump_want, 0 for nothing.

@@ -26,8 +26,10 @@ OperatorTable::OperatorTable(Options options, dump::OperatorLogWriter log, const
 
 const DefinedOperator* OperatorTable::define(dump::LoggedOperator op) {
   const std::lock_guard lock(mutex_);
-  if (const auto known = operators_.find({op.graph_id, op.type, op.name}); known != operators_.end())
+  if (const auto known = operators_.find({op.graph_id, op.type, op.name}); known != operators_.end()) {
+    note_source(*known->second, std::move(op));
     return known->second.get();
+  }
   auto defined = std::make_unique<DefinedOperator>();
   defined->op = std::move(op);
   defined->choice = models_.choose(defined->op);
@@ -37,6 +39,18 @@ const DefinedOperator* OperatorTable::define(dump::LoggedOperator op) {
   operators_.emplace(Key{result->op.graph_id, result->op.type, result->op.name}, std::move(defined));
   if (result->selected) log(*result);
   return result;
+}
+
+void OperatorTable::note_source(DefinedOperator& known, dump::LoggedOperator op) {
+  if (op.source_file.empty()) return;
+  const std::string source = model::format_source(op);
+  const bool is_same =
+      source == (known.last_source.empty() ? model::format_source(known.op) : known.last_source);
+  if (is_same || state_.stopped || !known.selected) return;
+  known.last_source = source;
+  op.since = state_.step_number();
+  log_writer_.add(op);
+  log_dirty_ = true;
 }
 
 void OperatorTable::log(const DefinedOperator& op) {

@@ -44,6 +44,7 @@ struct alignas(64) DefinedOperator {
   // it read.
   mutable std::int64_t wiring_step = INT64_MIN;
   mutable std::uint64_t last_wiring = 0;
+  std::string last_source;  // that was logged, after that of `op`; guarded by the table's lock
   dump::LoggedOperator op;
 };
 
@@ -59,7 +60,8 @@ class OperatorTable {
 
   bool watches() const { return models_.watches(); }
 
-  // The same operator for the same graph, type and name. Lives as long as the table.
+  // The same operator for the same graph, type and name; another line is logged from the current step on.
+  // Lives as long as the table.
   const DefinedOperator* define(dump::LoggedOperator op);
 
   // `is_unnamed`: the user flagged something that bears the name, see opdump_flag.
@@ -110,6 +112,7 @@ class OperatorTable {
   static bool names_type(std::string_view text, std::string_view type);
   bool is_flagged(const model::Operator& op) const;
   void log(const DefinedOperator& op);
+  void note_source(DefinedOperator& known, dump::LoggedOperator op);
   void describe_unmatched_flags(const std::vector<std::string_view>& names,
                                 std::vector<std::string>& sentences) const;
 

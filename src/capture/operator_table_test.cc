@@ -70,6 +70,31 @@ TEST_F(OperatorTableTest, WhatIsSelectedIsLoggedOnce) {
   EXPECT_THAT(read_log(), ElementsAre("a"));
 }
 
+TEST_F(OperatorTableTest, AnotherLineIsLoggedAsOftenAsItChanges) {
+  OperatorTable table = make();
+  const auto call_from = [&](std::string file, int line) {
+    return table.define(
+        model::Operator{.type = "Add", .name = "a", .source_file = std::move(file), .source_line = line});
+  };
+  const DefinedOperator* const a = call_from("a.py", 1);
+  for (const auto& [step, line] : {std::pair(1, 1), std::pair(2, 5), std::pair(3, 5), std::pair(4, 1)}) {
+    state_.step = step;
+    EXPECT_EQ(call_from("a.py", line), a);
+  }
+  call_from("", 0);  // which says nothing
+  ASSERT_TRUE(table.flush_log());
+  std::vector<std::string> lines;
+  ASSERT_TRUE(dump::read_operator_log(directory_.path(), {.op =
+                                                              [&](const dump::LoggedOperator& op) {
+                                                                lines.push_back(
+                                                                    std::to_string(op.since.value_or(-1)) +
+                                                                    ": " + model::format_source(op));
+                                                                return ok();
+                                                              },
+                                                          .slot = [](const auto&) { return ok(); }}));
+  EXPECT_THAT(lines, ElementsAre("-1: a.py:1", "2: a.py:5", "4: a.py:1"));
+}
+
 TEST_F(OperatorTableTest, ASlotWithoutDataIsLoggedOnce) {
   OperatorTable table = make();
   const DefinedOperator* const a = define(table, "a");

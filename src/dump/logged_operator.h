@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,8 @@ struct LoggedOperator : model::Operator {
   LoggedOperator(model::Operator op, std::vector<model::Frame> calls = {})  // NOLINT: one without calls
       : model::Operator(std::move(op)), stack(std::move(calls)) {}
   std::vector<model::Frame> stack;  // the calls that led to it, innermost first; empty if unknown
+  // The step from which on the program calls it from this line; nothing: from its first step on.
+  std::optional<std::int64_t> since = std::nullopt;
   // Whether its scope is as our adapters have it. Else it is a path of modules without their classes, and an
   // operator of the backward pass may have none.
   bool has_full_scope = true;

@@ -74,7 +74,9 @@ std::optional<LoggedOperator> parse_operator(const json& object) {
                      .source_line = find_integer<int>(object, "source_line").value_or(0),
                      .module = find_text(object, "module").value_or(""),
                      .original_names = find_texts(object, "original_names")};
-  return LoggedOperator(std::move(op), std::move(stack));
+  LoggedOperator logged(std::move(op), std::move(stack));
+  logged.since = find_integer<std::int64_t>(object, "step");
+  return logged;
 }
 
 std::optional<std::vector<std::int64_t>> find_numbers(const json& object, const char* key) {
@@ -339,6 +341,7 @@ std::string format_log_line(const LoggedOperator& op) {
   if (!op.module.empty()) object["module"] = op.module;
   if (op.original_names) object["original_names"] = *op.original_names;
   for (const model::Frame& frame : op.stack) object["stack"].push_back(model::format_frame(frame));
+  if (op.since) object["step"] = *op.since;
   return line_of(object);
 }
 

@@ -1,6 +1,7 @@
 // operators.jsonl: what the file names of a dump cannot say. One JSON object a line, appended while the
 // program runs, so that a killed run keeps it: {"kind":"operator",...} once per operator in order of first
-// execution (full name, phase, source line, calls), and
+// execution (full name, phase, source line, calls), and again with a step for each that calls it from another
+// line, and
 // {"kind":"slot",...} once for each slot that has no data, with the reason ("view", "uninitialised",
 // "sparse"), and {"kind":"call",...} with the function that an operator executes and its arguments: for the
 // first call, and for each whose arguments differ from the last ones; and {"kind":"layout",...} likewise with
@@ -105,7 +106,7 @@ using LogLine =
     std::variant<std::monostate, LoggedOperator, UndumpedSlot, LoggedForm, LoggedLayout, LoggedWiring>;
 LogLine decode_log_line(std::string_view line);
 
-// The first record of an operator counts.
+// The first record of an operator counts; a later one says from which line it is called from a step on.
 struct TakeLogLine {
   std::function<Result<>(LoggedOperator op)> op;
   std::function<Result<>(UndumpedSlot slot)> slot;

@@ -27,6 +27,8 @@ std::optional<Replaceable> find_replaceable(std::string_view text) {
         std::to_string(line.index()) + ' ' + std::to_string(logged.graph_id) + ' ' + logged.operator_name,
         logged.step};
   };
+  if (const auto* op = std::get_if<LoggedOperator>(&line); op != nullptr && op->since)
+    return Replaceable{"0 " + std::to_string(op->graph_id) + ' ' + op->name, *op->since};
   if (const auto* form = std::get_if<LoggedForm>(&line)) return make(*form);
   if (const auto* layout = std::get_if<LoggedLayout>(&line)) return make(*layout);
   if (const auto* wiring = std::get_if<LoggedWiring>(&line)) return make(*wiring);

@@ -33,6 +33,17 @@ TEST(PruneOperatorLog, KeepsWhatHoldsInTheFirstStepAndAllThatFollows) {
                 call("Default/add-op0", 6, "4"));
 }
 
+TEST(PruneOperatorLog, KeepsTheFirstLineOfAnOperatorAndTheOneThatApplies) {
+  LoggedOperator op(model::Operator{.type = "add", .name = "Default/add-op0", .source_file = "train.py"});
+  std::string lines[4];
+  for (int step = 0; step < 4; ++step) {
+    op.source_line = step;
+    if (step > 0) op.since = step;
+    lines[step] = format_log_line(op);
+  }
+  EXPECT_EQ(prune_operator_log(lines[0] + lines[1] + lines[2] + lines[3], 2), lines[0] + lines[2] + lines[3]);
+}
+
 TEST(PruneOperatorLog, KeepsDamagedAndTornLines) {
   const std::string text = "{\"kind\":\n" + call("Default/add-op0", 0, "1") + "{\"kind\":\"call\"";
   EXPECT_EQ(prune_operator_log(text, 9), text);

@@ -123,3 +123,22 @@ def test_ir_finds_an_operator_by_any_of_its_calls(dump, text):
     assert ("  Default/fc-Linear/addmm-op0  (addmm)\n" in found) == (text != "shifted(x)")
     assert "Default/add-op0" in opdump("ir", dump.path.parent, "--source", "helper.py:4")
     assert "Default/mul-op0" in opdump("ir", dump.path.parent, "--source", "library.py:4")
+
+
+def test_a_name_stands_for_another_line_in_a_later_step(tmp_path):
+    dump = Runner(tmp_path).run("""
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 3)
+        kept = net.weight.detach().clone()  # before the first step
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            net(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+            before = kept if step == 0 else kept.clone()  # in steps 2 and on
+    """, saved_data="tensor")
+    shown = [opdump("show", dump.path.parent, "Default/clone-op0", "--step", step) for step in ("0", "2")]
+    assert "program.py:5" in shown[0] and "program.py:10" in shown[1]
+    converted = tmp_path / "converted"
+    opdump("convert", dump.path.parent, "-o", converted, "--to", "npy")
+    assert "program.py:10" in opdump("show", converted, "Default/clone-op0", "--step", "2")

@@ -72,7 +72,8 @@ class LogMerger {
           std::uint64_t& state = states_[key_of(op)];
           const std::uint64_t before = std::exchange(state, state | kWritten);
           if ((before & kWritten) != 0) return ok();
-          OPDUMP_CHECK_OK(file.append(dump::format_log_line(op)));
+          for (const dump::LoggedOperator& said : runs_.operators_of(index))
+            OPDUMP_CHECK_OK(file.append(dump::format_log_line(said)));
           for (dump::LoggedForm call : runs_.calls_of(index)) {
             call.operator_name = op.name;
             call.graph_id = op.graph_id;

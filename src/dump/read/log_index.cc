@@ -43,7 +43,7 @@ Result<std::uint64_t> LogIndex::read(const std::filesystem::path& rank_directory
 
 void LogIndex::add(const LoggedOperator& op) {
   std::uint32_t& known = by_full_name_[key_of(op.graph_id, {}, op.name)];
-  if (known != 0) return;
+  if (known != 0) return op.since ? runs_.add_source(known, op) : void();
   known = runs_.add_operator(op);
   // What was logged first keeps its names.
   by_file_name_.try_emplace(key_of(op.graph_id, file_type(op), file_op_name(op)), known);

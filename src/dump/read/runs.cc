@@ -110,6 +110,37 @@ LoggedOperator Runs::operator_of(std::uint32_t number) const {
   return op;
 }
 
+void Runs::add_source(std::uint32_t number, const LoggedOperator& op) {
+  StoredOperator& stored = operators_[number - 1];
+  sources_.push_back({.step = op.since.value_or(0),
+                      .file = names_.add(op.source_file),
+                      .stack = op.stack.empty() ? kNone : names_.add(pack_stack(op.stack)),
+                      .line = op.source_line,
+                      .previous = stored.last_source});
+  stored.last_source = static_cast<std::uint32_t>(sources_.size() - 1);
+}
+
+void Runs::set_source(const StoredSource& stored, LoggedOperator& op) const {
+  op.source_file = names_[stored.file];
+  op.source_line = stored.line;
+  op.stack = stored.stack == kNone ? std::vector<model::Frame>() : unpack_stack(names_[stored.stack]);
+}
+
+std::vector<LoggedOperator> Runs::operators_of(std::size_t index) const {
+  std::vector<LoggedOperator> operators;
+  if (executions_[index].op == 0) return operators;
+  const LoggedOperator first = operator_of(executions_[index].op);
+  for (std::uint32_t i = operators_[executions_[index].op - 1].last_source; i != kNone;
+       i = sources_[i].previous) {
+    LoggedOperator& op = operators.emplace_back(first);
+    set_source(sources_[i], op);
+    op.since = sources_[i].step;
+  }
+  operators.push_back(first);
+  std::ranges::reverse(operators);
+  return operators;
+}
+
 void Runs::add_undumped(std::uint32_t number, const UndumpedSlot& undumped) {
   Slot slot;
   slot.side = undumped.side;
@@ -293,7 +324,15 @@ OperatorRun Runs::without_slots(std::size_t index) const {
   run.rank = section.where.rank;
   run.graph_id = section.where.graph_id;
   run.step = section.where.step;
-  if (execution.op != 0) run.op = std::make_shared<const LoggedOperator>(operator_of(execution.op));
+  if (execution.op != 0) {
+    auto op = std::make_shared<LoggedOperator>(operator_of(execution.op));
+    for (std::uint32_t i = operators_[execution.op - 1].last_source; i != kNone; i = sources_[i].previous)
+      if (sources_[i].step <= run.step) {
+        set_source(sources_[i], *op);
+        break;
+      }
+    run.op = std::move(op);
+  }
   run.type = names_[execution.type];
   if (section.shows_model) run.name.append(section.model).push_back('/');
   run.name += names_[execution.name];

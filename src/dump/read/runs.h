@@ -85,6 +85,8 @@ class Runs {
   std::size_t size() const { return executions_.size(); }
   bool empty() const { return executions_.empty(); }
   OperatorRun operator[](std::size_t index) const;
+  // All that the log says of its operator, in the order of steps: first where it was called first.
+  std::vector<LoggedOperator> operators_of(std::size_t index) const;
   // What the log says of the calls of its operator, in the order of steps; `name` and graph are left empty.
   std::vector<LoggedForm> calls_of(std::size_t index) const;
   // The same without its slots, which takes less time.
@@ -140,6 +142,8 @@ class Runs {
   // Operators in the order of a log. Returns its number, which is at least 1.
   std::uint32_t add_operator(const LoggedOperator& op);
   std::uint32_t last_operator() const { return static_cast<std::uint32_t>(operators_.size()); }
+  // The line from which the program calls an operator from a step on.
+  void add_source(std::uint32_t number, const LoggedOperator& op);
   // `number` is one that add_operator has returned.
   LoggedOperator operator_of(std::uint32_t number) const;
   void set_operator(std::size_t index, std::uint32_t number) {
@@ -182,13 +186,19 @@ class Runs {
     std::uint32_t stack = kNone, original_names = kNone;            // in names_, packed
     std::uint32_t last_undumped = kNone, undumped_count = 0;        // in undumped_
     std::uint32_t last_call = kNone, last_layout = kNone;           // in calls_, layouts_
-    std::uint32_t last_wiring = kNone;                              // in wirings_
+    std::uint32_t last_wiring = kNone, last_source = kNone;         // in wirings_, sources_
     std::int32_t source_line = 0;
     model::Phase phase = model::Phase::forward;
   };
   struct Undumped {
     std::int64_t step = 0;
     std::uint32_t slot = 0;          // in store_
+    std::uint32_t previous = kNone;  // of the operator
+  };
+  struct StoredSource {
+    std::int64_t step = 0;
+    std::uint32_t file = 0, stack = kNone;  // in names_, the calls packed
+    std::int32_t line = 0;
     std::uint32_t previous = kNone;  // of the operator
   };
   struct StoredCall {
@@ -212,6 +222,7 @@ class Runs {
     std::uint32_t previous = kNone;  // of the operator
   };
   CallLayout make_layout(const StoredLayout& stored) const;
+  void set_source(const StoredSource& stored, LoggedOperator& op) const;
   void pack(const CallWiring::Maker& maker, std::string& bytes);
   CallWiring::Maker unpack_maker(Unpacker& in) const;
   CallWiring make_wiring(const StoredWiring& stored) const;
@@ -229,6 +240,7 @@ class Runs {
   std::vector<Undumped> undumped_;
   std::vector<StoredCall> calls_;
   std::vector<StoredLayout> layouts_;
+  std::vector<StoredSource> sources_;
   std::vector<StoredWiring> wirings_;
   TextArena wiring_texts_;  // hardly any two are alike
   bool has_call_state_ = false;
