@@ -152,16 +152,26 @@ class Trial {
            });
   }
 
+  // Whether it reads tensors that it does not read in the other run.
+  static bool has_own_inputs(const OperatorComparison& op) {
+    return std::ranges::any_of(op.slots, [](const compare::SlotComparison& slot) {
+      return side_of(slot) == model::Side::input && (slot.golden == nullptr || slot.actual == nullptr);
+    });
+  }
+
   // Arguments may differ and mean the same: the types of another precision, the axes of another shape.
   void blame_argument(std::uint32_t i, const std::string& difference,
                       const std::optional<Replayed>& replayed) {
-    if (!replayed || !replayed->is_done)
-      return static_cast<void>(findings_.add(i, Cause::argument, Confidence::certain, {}, difference));
+    if (!replayed || !replayed->is_done) {
+      // A mask that only one run has may say what an argument says in the other one.
+      const Confidence confidence = has_own_inputs(suspects_[i]) ? Confidence::suspect : Confidence::certain;
+      return static_cast<void>(findings_.add(i, Cause::argument, confidence, {}, difference));
+    }
     if (replayed->argument.empty() &&
         (distance_of(suspects_[i]) > kLargestRounding || !why_another_shape(suspects_[i]).empty())) {
       // Each run made what it says of the same inputs, by a function of its own.
-      const bool is_only =
-          !differs(suspects_[i], model::Side::input) && judge(*replayed).fault == Fault::none;
+      const bool is_only = !differs(suspects_[i], model::Side::input) && !has_own_inputs(suspects_[i]) &&
+                           judge(*replayed).fault == Fault::none;
       findings_.add(i, Cause::argument, is_only ? Confidence::certain : Confidence::suspect, {}, difference);
     }
     if (find_excess(replayed->argument).factor > 1)
@@ -319,8 +329,9 @@ class Trial {
   void excuse_other_ways(const compare::Comparison& comparison) {
     const auto is_excused = [](const Finding& f) {
       const compare::Rule* const rule = compare::find_rule(f.op.rule);
-      return !f.error && (f.op.verdict == Verdict::uncertain ||
-                          (rule != nullptr && rule->stage == compare::Stage::same_otherwise));
+      return !f.error &&
+             (f.op.verdict == Verdict::uncertain || (f.cause == Cause::argument && has_own_inputs(f.op)) ||
+              (rule != nullptr && rule->stage == compare::Stage::same_otherwise));
     };
     if (!comparison.first_bad) std::erase_if(answer_.findings, is_excused);
     for (Finding& finding : answer_.findings)

@@ -166,6 +166,7 @@ bool InputSearch::may_be_gradient() const {
 void InputSearch::blame_shape(std::uint32_t i, const SlotComparison& slot, const Elements& golden,
                               const Elements& actual, const std::optional<dump::OperatorRun>& maker) {
   if (have_other_shapes_ || !slot.golden->shape || !slot.actual->shape) return;
+  if (slot.metrics && !is_beyond_rounding(slot)) return;  // in the rows that both runs have
   have_other_shapes_ = true;
   const std::string view = describe_view(i),
                     recorded = recorded_maker(*suspects_[i].actual, slot.actual->index);
@@ -224,11 +225,17 @@ bool InputSearch::blame_single(std::uint32_t i, const dump::OperatorRun& produce
   auto single = find_single(producer);
   if (single && model::has_trait(suspects_[*single].run().type, model::Trait::casts))
     single = find_copied(*single);
-  if (single)
-    findings_.add(
-        *single, Cause::sequence, Confidence::certain, {},
-        "only in golden, where " + one_line(operator_name(*suspects_[i].golden)) + " reads what it makes");
-  return single.has_value();
+  if (!single) return false;
+  // Where actual has operators of its own, they may compute the same in another way.
+  const dump::OperatorRun& run = suspects_[*single].run();
+  const bool has_another_way = std::ranges::any_of(suspects_.all(), [&](const OperatorComparison& op) {
+    return op.golden == nullptr && is_certainly_single(op) && op.run().rank == run.rank &&
+           op.run().step == run.step && compare::phase_of(op.run()) == compare::phase_of(run);
+  });
+  findings_.add(
+      *single, Cause::sequence, has_another_way ? Confidence::suspect : Confidence::certain, {},
+      "only in golden, where " + one_line(operator_name(*suspects_[i].golden)) + " reads what it makes");
+  return true;
 }
 
 // An operator of golden that actual lacks, by its place in suspects_.

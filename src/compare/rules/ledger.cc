@@ -25,13 +25,14 @@ bool is_plain(const OperatorComparison& op) {
          !op.is_quantised;
 }
 
-// Whether all tensors that an operator reads differ, numbers apart.
-bool reads_others(const OperatorComparison& op) {
+// Whether all tensors that an operator reads differ, numbers apart, and by more than rounding, which is up to
+// `noise`.
+bool reads_others(const OperatorComparison& op, double noise) {
   bool has_tensor = false;
   for (const SlotComparison& slot : op.slots) {
     if (side_of(slot) != model::Side::input || slot.verdict == Verdict::skipped) continue;
     if (slot.shape && model::element_count(*slot.shape).value_or(0) <= 1) continue;
-    if (!is_difference(slot.verdict)) return false;
+    if (!is_difference(slot.verdict) || (slot.metrics && slot.metrics->relative_l2 <= noise)) return false;
     has_tensor = true;
   }
   return has_tensor;
@@ -39,10 +40,11 @@ bool reads_others(const OperatorComparison& op) {
 
 // Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
 // itself: what a mask or a choice leaves of a difference says nothing of it.
-std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(const OperatorComparison& op) {
+std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(const OperatorComparison& op,
+                                                                              double noise) {
   const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::input_differs;
   // Another argument is none if the two read nothing that is the same: they are perhaps not one operator.
-  if (!is_open || (!op.cause.empty() && !reads_others(op)) || !is_plain(op) || op.reads_rounding)
+  if (!is_open || (!op.cause.empty() && !reads_others(op, noise)) || !is_plain(op) || op.reads_rounding)
     return std::nullopt;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
   bool has_numbers = false;
@@ -124,9 +126,10 @@ bool Ledger::add(const OperatorComparison& op, std::size_t place) {
   const bool is_bad_here = is_bad(op, unfinished_);
   if (is_bad_here && !is_paired) singles_.push_back(place);
   if (is_bad_here && is_paired && !has_other_pairs_) {
-    auto inputs = handed_on(op);
+    auto inputs = handed_on(op, noise_);
     has_other_pairs_ = !inputs || open_pairs_.size() == kMostOpen;
-    if (!has_other_pairs_) open_pairs_.push_back({place, std::move(*inputs)});
+    if (!has_other_pairs_)
+      open_pairs_.push_back({place, std::move(*inputs), op.verdict == Verdict::input_differs});
   }
   if (is_bad_here && is_paired && !has_other_values_) {
     has_other_values_ = !differs_in_size(op) || resized_pairs_.size() == kMostOpen;

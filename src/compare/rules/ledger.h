@@ -22,6 +22,7 @@ namespace opdump::compare {
 struct OpenPair {
   std::size_t place = 0;                                        // in the pairs
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;  // that differ, by index: of golden, of actual
+  bool agrees = false;                                          // its outputs do
 };
 
 // The accusation that stands: each one takes the place of the one before it where its rule says so.

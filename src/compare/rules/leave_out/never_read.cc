@@ -5,6 +5,7 @@
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/rules/leave_out/leave_out.h"
+#include "model/operator_traits.h"
 
 namespace opdump::compare {
 namespace {
@@ -29,7 +30,7 @@ class NeverRead : public RuleState {
     if (std::ranges::none_of(op.slots, is_output) || (!is_replaced(*study_.golden_wiring, pair.golden) &&
                                                       !is_replaced(*study_.actual_wiring, pair.actual)))
       return false;
-    const std::string reason = "replaced before anything reads it";
+    const std::string reason = "nothing reads it before it is replaced";
     for (SlotComparison& slot : op.slots) {
       if (!counts(slot)) continue;
       slot.verdict = Verdict::skipped;
@@ -51,7 +52,20 @@ class NeverRead : public RuleState {
 
  private:
   static bool is_replaced(const Wiring& wiring, std::uint32_t execution) {
-    return execution != OperatorPair::kNone && wiring.is_overwritten_unread(execution);
+    return execution != OperatorPair::kNone &&
+           (wiring.is_overwritten_unread(execution) || draws_in_vain(wiring, execution));
+  }
+
+  // Random numbers alone are no result of a program: where nothing reads them, their memory has gone, as that
+  // of a weight for which another one was put in.
+  static bool draws_in_vain(const Wiring& wiring, std::uint32_t execution) {
+    if (!model::has_trait(wiring.runs().without_slots(execution).type, model::Trait::random)) return false;
+    for (const dump::Slot& slot : wiring.runs().slots(execution)) {
+      if (slot.side == model::Side::input && slot.undumped_reason != "only written to") return false;
+      if (slot.side == model::Side::output && !wiring.likely_readers({execution, slot.index}).empty())
+        return false;
+    }
+    return true;
   }
 
   const Rule& rule_;

@@ -1,7 +1,10 @@
 #include "compare/rules/same/same.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,8 +34,10 @@ class OtherWay : public RuleState {
     const auto open = ledger.open_pairs();
     if (open.empty() || ledger.is_settled()) return;
     const auto singles = ledger.singles();
-    if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, singles, open,
-                          ledger.noise())
+    // What singles make that is right within rounding is so for those that read it, too, if it ends there.
+    const bool ends = end_what_singles_make(open, singles);
+    if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, singles,
+                          ends ? std::span<const OpenPair>() : open, ledger.noise())
              .empty())
       return;
     note_singles(ledger, rule_.name, singles.size());
@@ -42,6 +47,30 @@ class OtherWay : public RuleState {
   }
 
  private:
+  // Whether the outputs of open pairs agree, and only singles made the inputs that differ.
+  bool end_what_singles_make(std::span<const OpenPair> open, std::span<const std::size_t> singles) const {
+    std::set<std::uint32_t> golden, actual;
+    for (const std::size_t place : singles) {
+      golden.insert(study_.pairs[place].golden);
+      actual.insert(study_.pairs[place].actual);
+    }
+    const auto is_made_by = [](const Wiring& wiring, std::uint32_t reader, std::uint32_t input,
+                               const std::set<std::uint32_t>& makers) {
+      const Wiring::Writers writers = wiring.writers(reader, input);
+      return writers.are_whole && !writers.executions.empty() &&
+             std::ranges::all_of(writers.executions,
+                                 [&](std::uint32_t writer) { return makers.contains(writer); });
+    };
+    return study_.golden_wiring->is_recorded() && study_.actual_wiring->is_recorded() &&
+           std::ranges::all_of(open, [&](const OpenPair& pair) {
+             const OperatorPair& reader = study_.pairs[pair.place];
+             return pair.agrees && std::ranges::all_of(pair.inputs, [&](const auto& input) {
+                      return is_made_by(*study_.golden_wiring, reader.golden, input.first, golden) &&
+                             is_made_by(*study_.actual_wiring, reader.actual, input.second, actual);
+                    });
+           });
+  }
+
   const Rule& rule_;
   const Study& study_;
 };
