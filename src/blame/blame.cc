@@ -162,16 +162,19 @@ class Trial {
   // Arguments may differ and mean the same: the types of another precision, the axes of another shape.
   void blame_argument(std::uint32_t i, const std::string& difference,
                       const std::optional<Replayed>& replayed) {
-    if (!replayed || !replayed->is_done) {
+    if (has_own_inputs(suspects_[i])) {
       // A mask that only one run has may say what an argument says in the other one.
-      const Confidence confidence = has_own_inputs(suspects_[i]) ? Confidence::suspect : Confidence::certain;
-      return static_cast<void>(findings_.add(i, Cause::argument, confidence, {}, difference));
+      if (!compare::is_fine(suspects_[i].verdict))
+        findings_.add(i, Cause::argument, Confidence::suspect, {}, difference);
+      return;
     }
+    if (!replayed || !replayed->is_done)
+      return static_cast<void>(findings_.add(i, Cause::argument, Confidence::certain, {}, difference));
     if (replayed->argument.empty() &&
         (distance_of(suspects_[i]) > kLargestRounding || !why_another_shape(suspects_[i]).empty())) {
       // Each run made what it says of the same inputs, by a function of its own.
-      const bool is_only = !differs(suspects_[i], model::Side::input) && !has_own_inputs(suspects_[i]) &&
-                           judge(*replayed).fault == Fault::none;
+      const bool is_only =
+          !differs(suspects_[i], model::Side::input) && judge(*replayed).fault == Fault::none;
       findings_.add(i, Cause::argument, is_only ? Confidence::certain : Confidence::suspect, {}, difference);
     }
     if (find_excess(replayed->argument).factor > 1)
@@ -488,7 +491,8 @@ Finding explain_first_bad(const OperatorComparison& op) {
   if (!is_paired(op)) {
     finding.cause = Cause::sequence;
     finding.why = op.cause;
-  } else if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual)) {
+  } else if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual);
+             difference && op.verdict != compare::Verdict::inherited) {  // else it may be that of a part
     finding.cause = Cause::argument;
     finding.confidence = Confidence::certain;
     finding.why = difference->text;

@@ -48,13 +48,6 @@ std::optional<std::uint32_t> find_first(const Suspects& suspects, const InputSea
   return candidate && !ends_equal ? candidate : inputs.feeder();
 }
 
-bool makes_view(const OperatorComparison& op) {
-  return std::ranges::any_of(op.slots, [](const compare::SlotComparison& slot) {
-    return side_of(slot) == model::Side::output &&
-           (slot.golden != nullptr ? slot.golden : slot.actual)->undumped_reason == "view";
-  });
-}
-
 std::string only_in(const OperatorComparison& op) {
   return op.golden != nullptr ? "only in golden" : "only in actual";
 }
@@ -142,9 +135,10 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
                              compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
   if (comparison.accusation_of(compare::kEndOfPart.name) != nullptr)
     if (const auto place = suspects.find(bad.run())) return add(*place, bad.cause);
-  // A view computes nothing that could be replayed.
-  if (origin != nullptr && !is_paired(bad) && !bad.cause.empty() && makes_view(bad))
-    if (const auto view = suspects.find(bad.run())) return add(*view, bad.cause);
+  // The last one of those that only one run has: what they hand on is wrong, and which of them is, nobody
+  // knows.
+  if (origin != nullptr && !is_paired(bad) && !bad.cause.empty())
+    if (const auto last = suspects.find(bad.run())) return add(*last, bad.cause);
   // An operator with a cause was chosen for its reader.
   const bool is_single = !is_paired(bad) && bad.cause.empty();
   auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);

@@ -58,7 +58,10 @@ class WrongRegion : public RuleState {
  private:
   // What the region's operators do not explain needs no other sign. Without them, what follows must differ.
   bool accuses(const Accusation* standing, bool is_random) const {
-    if (standing == nullptr) return regions_.wrong->has_operators;
+    const bool is_sure = standing == nullptr || standing->op.verdict == Verdict::missing ||
+                         standing->op.verdict == Verdict::extra;
+    if (regions_.wrong->has_operators && is_sure) return true;
+    if (standing == nullptr) return false;
     const bool is_wrong_by_itself =
         standing->op.verdict == Verdict::own_error || standing->op.verdict == Verdict::argument_differs;
     return standing->place >= regions_.wrong->place && (is_random || !is_wrong_by_itself);

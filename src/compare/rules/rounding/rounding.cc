@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text/text.h"
 #include "compare/facts/arguments.h"
@@ -43,11 +44,19 @@ double largest_rounding(const SlotComparison& slot, bool has_types) {
   return rtol > 1e-4 ? 8 * rtol : 100 * rtol;
 }
 
-// Did both runs compute the outputs right, from inputs that differ? Nothing where that is not known.
+// Did both runs compute the outputs right, from inputs that differ, and each rank of its own? Nothing where
+// that is not known.
 std::optional<bool> is_amplified(const OperatorComparison& op) {
-  if (!op.shards.empty()) return std::nullopt;
-  const auto golden = is_computed_right(*op.golden), actual = is_computed_right(*op.actual);
-  return golden && actual ? std::optional(*golden && *actual) : std::nullopt;
+  std::vector<const dump::OperatorRun*> runs{op.golden.get(), op.actual.get()};
+  for (const auto& shard : op.shards)
+    if (shard != nullptr && shard != op.golden && shard != op.actual) runs.push_back(shard.get());
+  bool are_right = true;
+  for (const dump::OperatorRun* const run : runs) {
+    const auto is_right = is_computed_right(*run);
+    if (!is_right) return std::nullopt;
+    are_right &= *is_right;
+  }
+  return are_right;
 }
 
 // Whether a distance says how much two tensors differ: they have the same rows, and numbers that are no

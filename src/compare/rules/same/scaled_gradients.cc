@@ -67,6 +67,7 @@ class ScaledGradients : public RuleState {
     const auto [step, is_first] =
         steps_.try_emplace(key, Step{.factor = *factor, .first = op, .first_place = ledger.next_place()});
     step->second.places.push_back(ledger.next_place());
+    step->second.has_gradient |= phase_of(op.run()) == model::Phase::backward && updates(op);
     if (has_bad_output(op.verdict) && !has_bad_output(step->second.first.verdict)) {
       step->second.first = op;
       step->second.first_place = ledger.next_place();
@@ -87,18 +88,22 @@ class ScaledGradients : public RuleState {
   void settle(Ledger& ledger) override {
     std::size_t count = 0;
     std::optional<double> factor;
+    bool has_gradient = false;
     for (auto& [key, step] : steps_) {
       if (step.equal > 0 && step.other == 0) {
         ++count;
         if (!factor) factor = step.factor;
+        has_gradient |= step.has_gradient;
       } else {
         ledger.take_back(step.first, step.first_place, step.places);
       }
     }
     ledger.release_rows();
     if (count > 0)
-      ledger.note(rule_.name, "in " + counted(count, "step") + " the gradients of actual are " +
-                                  format_g(*factor) + " × golden's, and the updates agree: no difference");
+      ledger.note(rule_.name,
+                  "in " + counted(count, "step") +
+                      (has_gradient ? " the gradients of actual are " : " the loss of actual is ") +
+                      format_g(*factor) + " × golden's, and the updates agree: no difference");
   }
 
  private:
@@ -107,10 +112,11 @@ class ScaledGradients : public RuleState {
     OperatorComparison first;  // with an output that differs, if one has; as measured
     std::size_t first_place = 0;
     std::vector<std::size_t> places = {};  // of the operators that are excused
+    bool has_gradient = false;             // one of them is in the backward pass
     std::uint64_t equal = 0, other = 0;    // operators of the optimizer
   };
 
-  // Whether a tensor that it makes was compared: not a counter of steps, nor what is left out of other rows.
+  // Whether a tensor that it makes counts: not a counter of steps, nor what is left out of other rows.
   static bool updates(const OperatorComparison& op) {
     return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
       return side_of(slot) == model::Side::output && slot.verdict != Verdict::skipped && slot.shape &&
