@@ -119,9 +119,10 @@ class OtherInside : public RuleState {
   }
 
   // What an operator inside makes that operators outside must show: they do where they read it and agree. A
-  // place or a mask that they read may be the same of wrong numbers.
+  // place or a mask that they read may be the same of wrong numbers, unless what was chosen comes with it,
+  // and is read, too, as topk's.
   static Leaves what_leaves(const Inside& run, std::uint32_t execution) {
-    bool reads_numbers = false, is_shown = true;
+    bool reads_numbers = false, shows_numbers = false, chooses = false, is_shown = true;
     for (const dump::Slot& slot : run.runs().slots(execution))
       reads_numbers |= slot.side == model::Side::input && model::is_floating(slot.dtype);
     for (const dump::Slot& slot : run.runs().slots(execution)) {
@@ -134,9 +135,12 @@ class OtherInside : public RuleState {
       const bool stays =
           std::ranges::any_of(readers, [&](std::uint32_t reader) { return run.executions.contains(reader); });
       const bool is_choice = reads_numbers && !model::is_floating(slot.dtype);
-      if (is_choice && (leaves || !stays)) return Leaves::a_choice;
+      if (is_choice && !leaves && !stays) return Leaves::a_choice;
+      chooses |= is_choice && leaves;
+      shows_numbers |= model::is_floating(slot.dtype) && (leaves || stays);
       is_shown &= leaves || stays;
     }
+    if (chooses && !shows_numbers) return Leaves::a_choice;
     return is_shown ? Leaves::nothing : Leaves::a_result;
   }
 
