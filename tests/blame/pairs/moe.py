@@ -1,110 +1,82 @@
-"""Mixtral-style sparse MoE: HF's per-expert loop vs. my sorted/grouped dispatch."""
+# Mixture of experts.  golden: a loop over the experts.  actual: tokens sorted by expert, split, unsorted.
+# python moe.py golden|actual [sound|gate]      (forward and backward)
 import sys
 import torch
+import torch.nn as nn
 import torch.nn.functional as F
-from torch import nn
 
 
-class Config:
-    hidden_size = 24
-    intermediate_size = 32
-    num_local_experts = 6
-    num_experts_per_tok = 2
-    router_aux_loss_coef = 0.02
-    vocab_size = 37
-    num_hidden_layers = 2
-    grouped = False
-
-
-class ExpertMLP(nn.Module):
-    def __init__(self, c):
+class Expert(nn.Module):
+    def __init__(self, d, h):
         super().__init__()
-        self.w1 = nn.Linear(c.hidden_size, c.intermediate_size, bias=False)
-        self.w2 = nn.Linear(c.intermediate_size, c.hidden_size, bias=False)
-        self.w3 = nn.Linear(c.hidden_size, c.intermediate_size, bias=False)
+        self.w1, self.w2, self.w3 = nn.Linear(d, h, bias=False), nn.Linear(h, d, bias=False), nn.Linear(d, h, bias=False)
 
     def forward(self, x):
         return self.w2(F.silu(self.w1(x)) * self.w3(x))
 
 
-class SparseMoeBlock(nn.Module):
-    def __init__(self, c):
+class LoopMoE(nn.Module):
+    def __init__(self, d=32, h=64, n=4, k=2):
         super().__init__()
-        self.k, self.n, self.grouped = c.num_experts_per_tok, c.num_local_experts, c.grouped
-        self.gate = nn.Linear(c.hidden_size, self.n, bias=False)
-        self.experts = nn.ModuleList(ExpertMLP(c) for _ in range(self.n))
+        self.gate = nn.Linear(d, n, bias=False)
+        self.experts = nn.ModuleList(Expert(d, h) for _ in range(n))
+        self.k = k
 
-    def loop(self, x, weights, chosen):
-        out = torch.zeros_like(x)
-        onehot = F.one_hot(chosen, self.n).permute(2, 1, 0)
-        for e in range(self.n):
-            slot, tok = torch.where(onehot[e])
-            if tok.numel() == 0:
-                continue
-            out.index_add_(0, tok, self.experts[e](x[tok]) * weights[tok, slot, None])
-        return out
-
-    def dispatch(self, x, weights, chosen):
-        flat = chosen.flatten()
-        order = flat.argsort(stable=True)
-        counts = torch.bincount(flat, minlength=self.n).tolist()
-        tokens = order // self.k
-        pieces = x[tokens].split(counts)
-        w1 = [e.w1.weight for e in self.experts]
-        w2 = [e.w2.weight for e in self.experts]
-        w3 = [e.w3.weight for e in self.experts]
-        y = torch.cat([F.linear(F.silu(F.linear(p, a)) * F.linear(p, c), b) for p, a, b, c in zip(pieces, w1, w2, w3)])
-        y = y[order.argsort()].view(-1, self.k, x.shape[-1])
-        return torch.einsum("tkd,tk->td", y, weights)
-
-    def forward(self, h):
-        x = h.reshape(-1, h.shape[-1])
-        router_logits = self.gate(x)
-        probs = F.softmax(router_logits, dim=1, dtype=torch.float)
-        weights, chosen = torch.topk(probs, self.k, dim=-1)
+    def forward(self, x):
+        shape = x.shape
+        x = x.view(-1, shape[-1])
+        weights, chosen = torch.topk(self.gate(x).softmax(-1), self.k)
         weights = weights / weights.sum(-1, keepdim=True)
-        y = (self.dispatch if self.grouped else self.loop)(x, weights, chosen)
-        return y.view_as(h), router_logits
+        out = torch.zeros_like(x)
+        for i, expert in enumerate(self.experts):
+            token, nth = torch.where(chosen == i)
+            out[token] += weights[token, nth, None] * expert(x[token])
+        return out.view(shape)
 
 
-def load_balancing_loss(all_logits, n, k):
-    probs = torch.cat(all_logits).softmax(-1)
-    _, sel = probs.topk(k, -1)
-    frac = F.one_hot(sel, n).float().mean(0)
-    return n * (frac * probs.mean(0)[None]).sum()
+class SortedMoE(LoopMoE):
+    fault = False
+
+    def forward(self, x):
+        bsz, seq, d = x.shape
+        flat = x.reshape(-1, d)
+        scores = F.softmax(self.gate(flat), dim=-1)
+        top_w, top_i = scores.topk(self.k, dim=-1)
+        top_w = top_w / top_w.sum(dim=-1, keepdim=True)
+        ids = top_i.flatten()
+        order = ids.argsort(stable=True)
+        counts = torch.bincount(ids, minlength=len(self.experts)).tolist()
+        gathered = flat[order // self.k]
+        outs = torch.cat([e(part) for e, part in zip(self.experts, gathered.split(counts))])
+        if self.fault:
+            outs = outs * top_w.flatten()[:, None]            # token order, but outs are in expert order
+        else:
+            outs = outs * top_w.flatten()[order][:, None]
+        y = torch.zeros_like(flat).index_add(0, order // self.k, outs)
+        return y.view(bsz, seq, d)
 
 
-class MoeLM(nn.Module):
-    def __init__(self, c):
+class Model(nn.Module):
+    def __init__(self, moe):
         super().__init__()
-        self.c = c
-        self.embed = nn.Embedding(c.vocab_size, c.hidden_size)
-        self.norms = nn.ModuleList(nn.LayerNorm(c.hidden_size) for _ in range(c.num_hidden_layers))
-        self.moes = nn.ModuleList(SparseMoeBlock(c) for _ in range(c.num_hidden_layers))
-        self.lm_head = nn.Linear(c.hidden_size, c.vocab_size, bias=False)
+        self.inp = nn.Linear(16, 32)
+        self.norm = nn.LayerNorm(32)
+        self.moe = moe()
+        self.norm2 = nn.LayerNorm(32)
+        self.mlp = nn.Sequential(nn.Linear(32, 48), nn.GELU(), nn.Linear(48, 8))
 
-    def forward(self, ids, labels):
-        x, all_logits = self.embed(ids), []
-        for norm, moe in zip(self.norms, self.moes):
-            y, logits = moe(norm(x))
-            x = x + y
-            all_logits.append(logits)
-        ce = F.cross_entropy(self.lm_head(x).flatten(0, 1), labels.flatten())
-        aux = load_balancing_loss(all_logits, self.c.num_local_experts, self.c.num_experts_per_tok)
-        return ce + self.c.router_aux_loss_coef * aux, ce
+    def forward(self, x):
+        x = self.inp(x)
+        x = x + self.moe(self.norm(x))
+        return self.mlp(self.norm2(x))
 
 
-if __name__ == "__main__":
-    cfg = Config()
-    cfg.grouped = sys.argv[-1] == "actual"
-    torch.manual_seed(2024)
-    model = MoeLM(cfg)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    ids = torch.randint(0, cfg.vocab_size, (3, 9))
-    for it in range(2):
-        loss, ce = model(ids[:, :-1], ids[:, 1:])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        print("iter", it, "loss", loss.item(), ce.item())
-    print("RESULT", loss.item(), ce.item())
+torch.manual_seed(42)
+SortedMoE.fault = sys.argv[2:] == ["gate"]
+model = Model(LoopMoE if sys.argv[1] == "golden" else SortedMoE)
+optim = torch.optim.AdamW(model.parameters(), lr=3e-4)
+x, y = torch.randn(3, 10, 16), torch.randint(0, 8, (3, 10))
+loss = F.cross_entropy(model(x).transpose(1, 2), y)
+loss.backward()
+optim.step()
+print(f"{loss.item():.7f} {sum(p.grad.norm() for p in model.parameters()):.6f}")
