@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -74,8 +75,10 @@ def _describe(generated: torch.Tensor | None, made: torch.Tensor | None) -> str:
     if generated.shape != made.shape or generated.dtype != made.dtype:
         return f"{generated.dtype} {tuple(generated.shape)} instead of {made.dtype} {tuple(made.shape)}"
     differs = (generated != made).flatten()
-    place = int(differs.int().argmax())
-    return (f"{int(differs.sum())} of {differs.numel()} elements differ, the first one is {generated.flatten()[place].item()} instead of "
+    wide = torch.complex128 if made.is_complex() else torch.float64
+    distance = (generated.to(wide) - made.to(wide)).abs().flatten().nan_to_num(nan=math.inf, posinf=math.inf)
+    place = int(distance.masked_fill(~differs, -1).argmax())
+    return (f"{int(differs.sum())} of {differs.numel()} elements differ, by most {generated.flatten()[place].item()} instead of "
             f"{made.flatten()[place].item()}")
 
 
