@@ -6,6 +6,7 @@
 
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/facts/rewritten.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -19,21 +20,24 @@ using compare::OperatorComparison;
 
 namespace {
 
-// The first of operators that only one run has, where what follows them at once differs beyond rounding.
-// Where it does not, or not at once, they are another way to compute the same; in rewritten modules, what
-// follows the module counts, if anything does. An operator of both runs that reads what others made counts as
-// one of one run.
+// The first of operators that only one run has, where what follows them at once differs beyond rounding, of
+// those that compute something if there are any: a view or memory that is filled later is not at fault
+// itself. Where it does not, or not at once, they are another way to compute the same; in rewritten modules,
+// what follows the module counts, if anything does. An operator of both runs that reads what others made
+// counts as one of one run.
 std::optional<std::uint32_t> find_first(const Suspects& suspects, const InputSearch& inputs) {
   std::optional<std::uint32_t> first;      // since the last operator of both runs that differs
   std::optional<std::uint32_t> nearest;    // since the last one of both runs
   std::optional<std::uint32_t> candidate;  // of a rewritten module
+  bool first_computes = false, nearest_computes = false;
   for (std::uint32_t i = 0; i < suspects.size(); ++i) {
     if (i > 0 && suspects.before_equal().contains(i - 1)) nearest.reset(), candidate.reset();
     if (!is_paired(suspects[i]) || inputs.rewired().contains(i)) {
       if (!is_paired(suspects[i]) && !is_certainly_single(suspects[i])) continue;
       if (model::has_trait(suspects[i].run().type, model::Trait::casts)) continue;
-      if (!first) first = i;
-      if (!nearest) nearest = i;
+      const bool computes = compare::kind_of(suspects[i].run().type).role == compare::OperatorRole::computes;
+      if (!first || (computes && !first_computes)) first = i, first_computes = computes;
+      if (!nearest || (computes && !nearest_computes)) nearest = i, nearest_computes = computes;
       continue;
     }
     if (distance_of(suspects[i]) == 0) continue;
@@ -46,6 +50,13 @@ std::optional<std::uint32_t> find_first(const Suspects& suspects, const InputSea
   }
   const bool ends_equal = suspects.before_equal().contains(suspects.size() - 1);
   return candidate && !ends_equal ? candidate : inputs.feeder();
+}
+
+bool makes_view(const OperatorComparison& op) {
+  return std::ranges::any_of(op.slots, [](const compare::SlotComparison& slot) {
+    return side_of(slot) == model::Side::output &&
+           (slot.golden != nullptr ? slot.golden : slot.actual)->undumped_reason == "view";
+  });
 }
 
 std::string only_in(const OperatorComparison& op) {
@@ -135,10 +146,9 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
                              compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
   if (comparison.accusation_of(compare::kEndOfPart.name) != nullptr)
     if (const auto place = suspects.find(bad.run())) return add(*place, bad.cause);
-  // The last one of those that only one run has: what they hand on is wrong, and which of them is, nobody
-  // knows.
-  if (origin != nullptr && !is_paired(bad) && !bad.cause.empty())
-    if (const auto last = suspects.find(bad.run())) return add(*last, bad.cause);
+  // A view computes nothing that could be replayed.
+  if (origin != nullptr && !is_paired(bad) && !bad.cause.empty() && makes_view(bad))
+    if (const auto view = suspects.find(bad.run())) return add(*view, bad.cause);
   // An operator with a cause was chosen for its reader.
   const bool is_single = !is_paired(bad) && bad.cause.empty();
   auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);
