@@ -18,6 +18,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,6 +34,11 @@
 #include "program_name.h"
 #include "sharded/sharded_call.h"
 #include "switches.h"
+
+namespace caffe2 {
+// In libtorch_cpu; old releases have no header of it.
+[[gnu::weak]] const std::map<std::string, std::string>& GetBuildOptions();
+}  // namespace caffe2
 
 namespace opdump::torch_adapter {
 namespace {
@@ -63,6 +69,18 @@ struct Visit {
   Visit() { visits.fetch_add(1); }
   ~Visit() { visits.fetch_sub(1); }
 };
+
+// The torch that runs. TORCH_VERSION is that of the headers, and one recorder serves all releases of a minor
+// version. at::show_config() has it, too, but asks CUDA's driver for devices, after which a forked child has
+// none.
+std::string name_of_runtime() {
+  if (&caffe2::GetBuildOptions != nullptr) {
+    const auto& options = caffe2::GetBuildOptions();
+    if (const auto found = options.find("TORCH_VERSION"); found != options.end())
+      return "torch " + found->second;
+  }
+  return std::string("torch ") + TORCH_VERSION;
+}
 
 bool wait_for_visitors() {
   for (int i = 0; i < 2000 && visits.load() > 0; ++i)
@@ -294,7 +312,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   if (observer.load() || !options) return OPDUMP_ERROR_ARGUMENT;
   opdump_options filled = *options;
   opdump::fill_from_environment(filled);
-  static const std::string runtime = std::string("torch ") + TORCH_VERSION;
+  static const std::string runtime = name_of_runtime();
   filled.runtime = runtime.c_str();
   const bool only_executions = executions && !single_operators;
   // The graph is that of the main process, or that of the compiled model.

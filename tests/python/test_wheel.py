@@ -1,5 +1,6 @@
 """A wheel, assembled of the build that is tested: its recorder is found by the version of torch, tried out, and used without a compiler."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -73,6 +74,33 @@ def test_it_records_without_a_compiler(environment, tmp_path):
     assert tried.read_text() == "" and not (tmp_path / "cache/adapters").exists()
     assert "no difference: " in run("opdump", "compare", "golden", "actual", cwd=tmp_path, env=variables).stdout
     assert "recorder    of the package, for torch " in run("opdump", "doctor", check=False, env=variables).stdout
+
+
+# What torch says of its build. It is asked for by this name in recorders of either C++ ABI.
+OTHER_RELEASE = """
+#include <map>
+#include <string>
+namespace caffe2 {
+__attribute__((visibility("default"))) const std::map<std::string, std::string>& GetBuildOptions() {
+  static const std::map<std::string, std::string> options{{"TORCH_VERSION", "VERSION"}};
+  return options;
+}
+}
+"""
+
+
+def test_a_later_release_of_the_same_minor_version(environment, tmp_path):
+    """A recording has the version of the torch that ran, and not that of the headers that the recorder was built with."""
+    version, abi = version_of_torch()
+    (tmp_path / "release.cc").write_text(OTHER_RELEASE.replace("VERSION\"}", f"{version}.77\"}}"))
+    run("c++", "-shared", "-fPIC", f"-D_GLIBCXX_USE_CXX11_ABI={abi}", "-o", tmp_path / "release.so", tmp_path / "release.cc")
+    variables = without_compiler(tmp_path, environment)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    for name, more in (("own", {}), ("later", {"LD_PRELOAD": str(tmp_path / "release.so")})):
+        run("opdump", "run", "-o", name, "--", "python", "program.py", cwd=tmp_path, env=variables | more)
+    said = {name: {json.loads(path.read_text())["runtime"] for path in (tmp_path / name).rglob("opdump_status.json")} for name in ("own", "later")}
+    assert len(said["own"]) == 1 and said["own"].pop().startswith(f"torch {version}."), said
+    assert said["later"] == {f"torch {version}.77"}
 
 
 def test_one_that_does_not_work(environment, tmp_path):
