@@ -1,23 +1,32 @@
 #!/usr/bin/env bash
 # What a release consists of, in dist/: the wheels, Debian packages of them, a source archive, what is linked in (CycloneDX) and the
 # checksums of all. Then each is tried in bare systems (as root). The wheel and the package, without a compiler: Debian 11, 12 and 13, the
-# last two with their own PyTorch. The source archive, with one: Debian 13.
-# Usage: tools/release.sh [--twice] [--aarch64] [--recorders]; --twice builds the wheel again elsewhere, and compares. --aarch64 makes the
-# wheel of that architecture, too, and tries it on Debian 12 by qemu-user-static. --recorders tries each recorder with PyPI's PyTorch.
+# last two with their own PyTorch, and the wheel also on Debian testing. The source archive, with one: Debian 12.
+# Usage: tools/release.sh [--twice] [--aarch64] [--recorders] [--built]; --twice builds the wheel again elsewhere, and compares. --aarch64
+# makes the wheel of that architecture, too, and tries it on Debian 12 by qemu-user-static. --recorders tries each recorder with PyPI's
+# PyTorch. --built takes the wheels that lie in dist/ as they are. Each part says on the standard error how many seconds it took.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-twice='' recorders='' architectures=(x86_64)
+twice='' recorders='' built='' architectures=(x86_64)
 for word in "$@"; do
   case $word in
     --twice) twice=yes ;;
     --recorders) recorders=yes ;;
+    --built) built=yes ;;
     --aarch64) architectures+=(aarch64) ;;
     *) echo "release.sh: $word is not known" >&2 && exit 2 ;;
   esac
 done
-rm -rf dist
-tools/build_wheel.sh
-wheel=$(echo dist/opdump-*.whl)
+took() { echo "release.sh: $1 took $((SECONDS - begin)) s" >&2 && begin=$SECONDS; }
+begin=$SECONDS
+if [ -n "$built" ]; then
+  find dist -mindepth 1 ! -name '*.whl' -delete
+else
+  rm -rf dist
+  tools/build_wheel.sh
+  took "the wheel"
+fi
+wheel=$(echo dist/opdump-*_x86_64.whl)
 if [ -n "$twice" ]; then
   again=$(mktemp -d)
   trap 'rm -rf "$again"' EXIT
@@ -25,28 +34,40 @@ if [ -n "$twice" ]; then
   CCACHE_DISABLE=1 OPDUMP_NEW_RECORDERS=1 "$again/tools/build_wheel.sh"
   cmp "$wheel" "$again"/dist/*.whl
   echo "release.sh: built twice, with the same bytes" >&2
+  took "the second wheel"
 fi
-[ ${#architectures[@]} -eq 1 ] || tools/build_wheel.sh --aarch64
+if [ ${#architectures[@]} -gt 1 ] && [ -z "$built" ]; then
+  tools/build_wheel.sh --aarch64
+  took "the wheel for aarch64"
+fi
 for architecture in "${architectures[@]}"; do
-  built=$(echo dist/opdump-*_"$architecture".whl)
-  tools/wheel/make_deb.py "$built" dist
-  tools/wheel/sbom.py "$built" "$(tools/wheel/toolchain.sh "$architecture")" >"${built%-py3-*}-$architecture.cdx.json"
+  file=$(echo dist/opdump-*_"$architecture".whl)
+  tools/wheel/make_deb.py "$file" dist
+  tools/wheel/sbom.py "$file" "$(tools/wheel/toolchain.sh "$architecture")" >"${file%-py3-*}-$architecture.cdx.json"
 done
-# setuptools takes the times of the files: the same content shall give the same bytes.
+# setuptools takes the times of the files: the same content shall give the same bytes. The pages are in the archive as they are built, because
+# who installs from it need not have npm.
 work=$(mktemp -d)
+tools/build_web.sh "$work/pages" >&2
 /usr/bin/python3 setup.py -q egg_info --egg-base "$work" sdist --dist-dir "$work/sdist"
 tar -xf "$work"/sdist/*.tar.gz -C "$work/sdist"
 source=dist/$(basename "$work"/sdist/*.tar.gz)
+install -D -m 644 "$work/pages/page_asset.cc" "$(echo "$work"/sdist/*/)/web/built/page_asset.cc"
 (cd "$work/sdist" && tar --sort=name --mtime=@1577836800 --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r,go-w -cf - */) | gzip -n9 >"$source"
 rm -rf "$work"
 (cd dist && sha256sum -- * >SHA256SUMS)
 cat dist/SHA256SUMS
+took "packages, archive and checksums"
 
-try=tools/wheel/try_wheel.sh
-$try "$wheel" bullseye
+try() {
+  tools/wheel/try_wheel.sh "$@"
+  took "$(basename "$1") on $2"
+}
+try "$wheel" bullseye
 for file in "$wheel" dist/*_amd64.deb; do
-  for suite in bookworm trixie; do $try "$file" $suite debian:python3-torch; done
+  for suite in bookworm trixie; do try "$file" $suite debian:python3-torch; done
 done
+try "$wheel" forky debian:python3-torch
 [ -z "$recorders" ] || tools/wheel/try_recorders.sh "$wheel"
-[ ${#architectures[@]} -eq 1 ] || $try dist/*_aarch64.whl bookworm debian:python3-torch
-$try "$source" trixie debian:python3-torch debian:libtorch-dev
+[ ${#architectures[@]} -eq 1 ] || try dist/*_aarch64.whl bookworm debian:python3-torch
+try "$source" bookworm debian:python3-torch debian:libtorch-dev

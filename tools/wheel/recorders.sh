@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the recorders of a wheel: one library for each PyTorch of torch_versions.txt, and one small module for each Python.
-# Usage: tools/wheel/recorders.sh FOLDER PYTHON..., for OPDUMP_WHEEL_ARCH or x86_64.
+# Usage: tools/wheel/recorders.sh FOLDER PYTHON..., for OPDUMP_WHEEL_ARCH or x86_64. OPDUMP_WHEEL_TORCHES="2.6.0 1.13.1" names some of the
+# releases in the list, for a wheel that is to be tried.
 #
 # Written to FOLDER: torch-2.6-abi1/libopdump_torch.so, ..., and recorder.cpython-311-x86_64-linux-gnu.so, ...
 # Headers come from PyPI's builds, which are fetched once. Nothing of PyTorch or of opdump is needed to link: a program that is
@@ -14,6 +15,7 @@ arch=${OPDUMP_WHEEL_ARCH:-x86_64}
 tools=$("$here/toolchain.sh" "$arch")
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/wheel
 adapter=$here/../../adapters/torch
+rm -rf "$out"  # a wheel has no recorder of an earlier one
 mkdir -p "$out" "$cache/headers"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -92,6 +94,7 @@ compile() {
 names=()
 while read -r version abis; do
   case $version in '' | '#'*) continue ;; esac
+  case " ${OPDUMP_WHEEL_TORCHES:-$version} " in *" $version "*) ;; *) continue ;; esac
   headers=$(fetch_headers "$version")
   for abi in $abis; do
     name=torch-${version%.*}-abi$abi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a wheel as a new user does, in a bare Debian that has Python and no compiler, and lets it record, compare and blame.
 # Usage: tools/wheel/try_wheel.sh FILE SUITE [PACKAGE...]; as root. FILE: a wheel, a Debian package of one, or a source archive, which is
-# tried in a system that has a compiler. SUITE: bullseye, bookworm or trixie. PACKAGEs are what is there before: torch==2.6.0, ...
+# tried in a system that has g++ and Python's headers. SUITE: bullseye, bookworm, trixie or forky. PACKAGEs are what is there before: torch==2.6.0, ...
 # which pip installs, debian:NAME, which apt installs, or site:FOLDER, a folder of installed packages. The system is made once, by
 # debootstrap, and kept in the cache of the user; for a wheel of another processor it runs by qemu-user-static. Prints how long the first
 # answer took.
@@ -12,12 +12,15 @@ root=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/bare/$suite
 architecture=$(dpkg --print-architecture)
 case $wheel in
   *_aarch64.whl | *_arm64.deb) architecture=arm64 root=$root-arm64 ;;
-  *.tar.gz) root=$root-compiler ;;
+  *.tar.gz) root=$root-sources ;;
 esac
 if [ ! -e "$root/complete" ]; then
   rm -rf "$root"
   mkdir -p "$(dirname "$root")"
-  debootstrap --arch="$architecture" --variant=minbase --include=python3-venv,ca-certificates "$suite" "$root" http://deb.debian.org/debian >"$root.log"
+  script=/usr/share/debootstrap/scripts/$suite
+  [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid  # a suite that is newer than debootstrap
+  debootstrap --arch="$architecture" --variant=minbase --include=python3-venv,ca-certificates "$suite" "$root" http://deb.debian.org/debian \
+    "$script" >"$root.log"
   touch "$root/complete"
 fi
 cp /etc/resolv.conf /etc/hosts "$root/etc"
@@ -29,7 +32,6 @@ for word in "$@"; do
   case $word in site:*) site=$(realpath "${word#site:}") ;; esac
 done
 cp "$wheel" "$root/try"
-cp "$(dirname "$0")/../../setup.sh" "$root/try"
 cat >"$root/try/train.py" <<'END'
 import sys
 
@@ -55,12 +57,7 @@ done
 export DEBIAN_FRONTEND=noninteractive
 ! dpkg-query -W opdump >/dev/null 2>&1 || dpkg --purge opdump >/dev/null
 file=$(echo /try/opdump[-_]*)
-case $file in
-  *.tar.gz)  # what it is built with, by the names in setup.sh, and no more
-    mapfile -t build < <(sed -n '/# to build/,/# the PyTorch runtime/p' setup.sh | sed 's/#.*//' | tr ' ' '\n' | grep -E '^(g\+\+|pkg-config|[a-z0-9]+.*-dev)$' | grep -v clang)
-    debian+=("${build[@]}" python3-dev)
-    ;;
-esac
+case $file in *.tar.gz) debian+=(g++ python3-dev) ;; esac
 [ ${#debian[@]} -eq 0 ] || apt-get install -y -qq --no-install-recommends "${debian[@]}" >/dev/null 2>&1
 python3 -m venv --system-site-packages venv
 . venv/bin/activate
@@ -92,6 +89,12 @@ if [ -n "$torch" ]; then
   grep -q native_batch_norm answer
   opdump report golden actual -o report.html
   python -c "import opdump; print(opdump.compare('golden', 'actual').first_bad)"
+  python - <<'CHECK'
+import json, pathlib, re, torch
+
+said = {json.loads(path.read_text())["runtime"] for path in pathlib.Path("golden").rglob("opdump_status.json")}
+assert said == {"torch " + re.match(r"[\d.]+\d", torch.__version__)[0]}, f"{said} with torch {torch.__version__}"
+CHECK
   opdump doctor
 else
   echo "== $what: installed after $installed ms, opdump answers after $(milliseconds) ms"
