@@ -60,6 +60,16 @@ def test_a_bare_system(wheel):
     assert "== Debian GNU/Linux 11 (bullseye), Python 3.9.2, torch 1.13.1" in done.stdout
 
 
+def test_both_lists_of_archives_agree():
+    """What a wheel is built with, and what pip fetches for a system that lacks it."""
+    lines = {name: [line.split() for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+             for name in ("tools/wheel/libraries.txt", "cmake/fetched.txt")}
+    of_wheel = {file: digest for _, file, digest in lines["tools/wheel/libraries.txt"]}
+    fetched = {address.rpartition("/")[2]: digest for _, digest, address in lines["cmake/fetched.txt"]}
+    assert len(of_wheel.keys() & fetched.keys()) == 3
+    assert all(fetched[file] == of_wheel[file] for file in of_wheel.keys() & fetched.keys())
+
+
 @pytest.mark.parametrize(("architecture", "debian"), [("x86_64", "amd64"), ("aarch64", "arm64")])
 def test_what_a_release_makes_of_a_wheel(tmp_path, architecture, debian):
     """The Debian package and the list of what is linked in are of the wheel's architecture."""

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -57,8 +58,25 @@ def test_a_source_archive_has_what_the_build_needs(tmp_path):
     assert (source / "web/package-lock.json").is_file() and os.access(source / "setup.sh", os.X_OK)
 
 
-def test_an_editable_installation_is_refused(tmp_path):
-    """It would have neither program nor libraries."""
-    done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps", "--target", tmp_path,
-                           "--editable", "."], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1 and "opdump has no editable installation; build it by ./build.sh" in done.stdout + done.stderr
+def test_an_editable_installation(tmp_path):
+    """What is edited in the sources is what runs, in programs that are recorded, too."""
+    source, target = tmp_path / "source", tmp_path / "packages"
+    source.mkdir()
+    for name in ("pyproject.toml", "setup.py", "CMakeLists.txt", "README.md", "LICENSE", "MANIFEST.in"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "python", source / "python", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so", "bin", "lib", "adapters"))
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
+    environment["OPDUMP_BUILD_DIR"] = str(pathlib.Path(os.environ["OPDUMP_BIN"]).parent.parent)
+    for _ in range(2):  # after each change of what is compiled
+        run(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps", "--upgrade", "--target", target,
+            "--editable", ".", cwd=source, env=environment)
+    place, = target.glob("*.pth")
+    assert place.read_text().strip() == str(source / "python")
+    with open(source / "python/opdump/_torch/attach.py", "a", encoding="utf-8") as file:
+        file.write("\nprint('what is edited')\n")
+    environment["PYTHONPATH"] = place.read_text().strip()  # what a .pth in site-packages does
+    (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(3).cos().shape)\n")
+    said = run(sys.executable, "-m", "opdump", "run", "-o", tmp_path / "dump", "--", sys.executable, tmp_path / "program.py", env=environment)
+    assert sorted(said.splitlines()) == ["torch.Size([3])", "what is edited"], said
+    said = run(sys.executable, "-c", "import opdump, sys; print([op.type for op in opdump.open(sys.argv[1])])", tmp_path / "dump", env=environment)
+    assert said == "['ones', 'cos']\n"
