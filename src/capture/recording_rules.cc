@@ -32,6 +32,14 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
       case plan::Statistic::sha1:
         needs.sha1 = true;
         break;
+      case plan::Statistic::nan_count:
+      case plan::Statistic::negative_inf_count:
+      case plan::Statistic::positive_inf_count:
+        needs.statistics.special_counts = true;
+        break;
+      case plan::Statistic::zero_count:
+        needs.statistics.zero_count = true;
+        break;
       default:
         needs.statistics.counts = true;
     }

@@ -11,6 +11,8 @@ struct StatNeeds {
   bool sum = false;       // avg
   bool squares = false;   // l2norm
   bool counts = false;    // the six counts
+  // Of these, for callers that need no others: NaN and infinities cost nothing, zeros half of all.
+  bool special_counts = false, zero_count = false;
   bool operator==(const StatNeeds&) const = default;
 };
 
@@ -21,7 +23,7 @@ struct StatPartial {
   std::uint64_t count;  // always known
   std::uint64_t negative_count, positive_count, zero_count;
   std::uint64_t nan_count, negative_inf_count, positive_inf_count;
-  bool has_nan;       // always known when extremes, sum, squares or counts are needed
+  bool has_nan;       // always known when anything is needed
   bool nan_negative;  // sign bit of the first NaN of the part; meaningful if has_nan
 };
 StatPartial make_partial();

@@ -90,41 +90,79 @@ HWY_INLINE void add_sums(const Sums<float, kSum>& part, StatPartial& total) {
   add_sums(both, total);
 }
 
-template <class Source, bool kSum, bool kCounts>
-struct Accumulator {
+// What is counted of each element. NaN and infinities are not: see count_special().
+enum class Counting { nothing, zeros, signs };
+
+template <class Source>
+struct RunningExtremes {
   using D = hn::ScalableTag<typename Source::Lane>;
-  using DI = hn::RebindToSigned<D>;
   static constexpr auto kInfinity = std::numeric_limits<typename Source::Lane>::infinity();
   hn::Vec<D> max = hn::Set(D(), -kInfinity), min = hn::Set(D(), kInfinity);
-  hn::Vec<DI> negative = hn::Zero(DI()), zero = hn::Zero(DI());
-  Sums<typename Source::Lane, kSum> sums;
-  HWY_INLINE Accumulator() {}
+  HWY_INLINE RunningExtremes() {}
 
-  HWY_INLINE void add(const typename Source::Element* at) {
-    const auto v = Source::load(D(), at);
+  HWY_INLINE void add(hn::Vec<D> v) {
     max = larger(v, max);
     min = smaller(v, min);
-    add_but_extremes(v, at);
   }
-
-  // The first `count` lanes; the others must be zeros, which change no sum but count as zeros.
-  HWY_INLINE void add_first(const typename Source::Element* at, std::size_t count) {
-    const auto v = Source::load(D(), at);
+  HWY_INLINE void add_first(hn::Vec<D> v, std::size_t count) {
     const auto real = hn::FirstN(D(), count);
     max = hn::IfThenElse(real, larger(v, max), max);
     min = hn::IfThenElse(real, smaller(v, min), min);
-    add_but_extremes(v, at);
   }
+};
 
- private:
-  HWY_INLINE void add_but_extremes(hn::Vec<D> v, const typename Source::Element* at) {
-    sums.add(v, at);
-    if constexpr (kCounts) {
-      const auto none = hn::Zero(D());
-      // A true mask is -1.
-      negative = hn::Sub(negative, hn::VecFromMask(DI(), hn::RebindMask(DI(), hn::Lt(v, none))));
-      zero = hn::Sub(zero, hn::VecFromMask(DI(), hn::RebindMask(DI(), hn::Eq(v, none))));
-    }
+// Both counts in one register, as a block has less than 2^16 elements.
+template <class Source, Counting kCounting>
+struct RunningCounts {
+  using D = hn::ScalableTag<typename Source::Lane>;
+  using DI = hn::RebindToSigned<D>;
+  static constexpr int kNegativeShift = 16;
+  hn::Vec<DI> counts = hn::Zero(DI());
+  HWY_INLINE RunningCounts() {}
+
+  HWY_INLINE void add(hn::Vec<D> v) {
+    const auto none = hn::Zero(D());
+    // A true mask is -1.
+    if constexpr (kCounting == Counting::signs)
+      counts = hn::Sub(counts, hn::ShiftLeft<kNegativeShift>(
+                                   hn::VecFromMask(DI(), hn::RebindMask(DI(), hn::Lt(v, none)))));
+    if constexpr (kCounting != Counting::nothing)
+      counts = hn::Sub(counts, hn::VecFromMask(DI(), hn::RebindMask(DI(), hn::Eq(v, none))));
+  }
+};
+
+// Two vectors at a time. What takes several cycles has two chains: the sums, and where there are registers
+// enough, the extremes. With AVX2's sixteen, counting beside two chains of all would go through memory.
+template <class Source, bool kSum, Counting kCounting>
+struct Accumulator {
+  using D = hn::ScalableTag<typename Source::Lane>;
+  using Element = typename Source::Element;
+  static constexpr bool kHasOther = kCounting == Counting::nothing;
+  RunningExtremes<Source> extremes, other;
+  RunningCounts<Source, kCounting> counts;
+  Sums<typename Source::Lane, kSum> a, b;
+  HWY_INLINE Accumulator() {}
+
+  HWY_INLINE void add(const Element* at) {
+    const auto v = Source::load(D(), at);
+    extremes.add(v);
+    a.add(v, at);
+    counts.add(v);
+  }
+  HWY_INLINE void add_pair(const Element* at) {
+    add(at);
+    at += hn::Lanes(D());
+    const auto v = Source::load(D(), at);
+    (kHasOther ? other : extremes).add(v);
+    b.add(v, at);
+    counts.add(v);
+  }
+  // The first `count` lanes; the others must be zeros, which change no sum but count as zeros.
+  HWY_INLINE void add_first(const Element* at, std::size_t count) {
+    const auto v = Source::load(D(), at);
+    extremes.add_first(v, count);
+    b.add(v, at);
+    counts.add(v);
   }
 };
 
@@ -134,20 +172,20 @@ struct Block {
   std::int64_t negative, zero;
 };
 
-template <class Source, bool kSum, bool kCounts>
-HWY_INLINE Block<typename Source::Lane> reduce(const Accumulator<Source, kSum, kCounts>& a,
-                                               const Accumulator<Source, kSum, kCounts>& b,
+template <class Source, bool kSum, Counting kCounting>
+HWY_INLINE Block<typename Source::Lane> reduce(const Accumulator<Source, kSum, kCounting>& all,
                                                StatPartial& total) {
   const hn::ScalableTag<typename Source::Lane> d;
-  add_sums(a.sums, total);
-  add_sums(b.sums, total);
+  add_sums(all.a, total);
+  add_sums(all.b, total);
   Block<typename Source::Lane> block{};
-  block.max = largest_lane(d, hn::Max(a.max, b.max));
-  block.min = smallest_lane(d, hn::Min(a.min, b.min));
-  if constexpr (kCounts) {
+  block.max = largest_lane(d, hn::Max(all.extremes.max, all.other.max));
+  block.min = smallest_lane(d, hn::Min(all.extremes.min, all.other.min));
+  if constexpr (kCounting != Counting::nothing) {
     const hn::RebindToSigned<decltype(d)> di;
-    block.negative = hn::GetLane(hn::SumOfLanes(di, hn::Add(a.negative, b.negative)));
-    block.zero = hn::GetLane(hn::SumOfLanes(di, hn::Add(a.zero, b.zero)));
+    const std::int64_t counts = hn::GetLane(hn::SumOfLanes(di, all.counts.counts));
+    block.negative = counts >> all.counts.kNegativeShift;
+    block.zero = counts & ((1 << all.counts.kNegativeShift) - 1);
   }
   return block;
 }
@@ -186,31 +224,31 @@ HWY_INLINE void prefetch(const Element* at, std::size_t count) {
     hwy::Prefetch(reinterpret_cast<const std::byte*>(at) + kAhead + offset);
 }
 
-template <class Source, bool kSum, bool kCounts>
-HWY_INLINE void add_block(const typename Source::Element* at, std::size_t count, StatPartial& total) {
+template <class Source, bool kSum, Counting kCounting>
+HWY_INLINE void add_block(const typename Source::Element* at, std::size_t count, bool counts_special,
+                          StatPartial& total) {
   using Lane = typename Source::Lane;
   const hn::ScalableTag<Lane> d;
   const std::size_t lanes = hn::Lanes(d);
-  Accumulator<Source, kSum, kCounts> a, b;
+  Accumulator<Source, kSum, kCounting> all;
   StatPartial sums{};
   std::size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
     prefetch(at + i, 2 * lanes);
-    a.add(at + i);
-    b.add(at + i + lanes);
+    all.add_pair(at + i);
   }
   if (i + lanes <= count) {
-    a.add(at + i);
+    all.add(at + i);
     i += lanes;
   }
   std::int64_t padding = 0;
   if (i < count) {
     alignas(64) typename Source::Element rest[hn::MaxLanes(d)] = {};
     std::memcpy(rest, at + i, (count - i) * sizeof rest[0]);
-    b.add_first(rest, count - i);
+    all.add_first(rest, count - i);
     padding = static_cast<std::int64_t>(lanes - (count - i));
   }
-  const Block<Lane> block = reduce(a, b, sums);
+  const Block<Lane> block = reduce(all, sums);
   const bool has_nan = std::isnan(sums.squares);
   const double max = block.max, min = block.min;
   if (max > total.max) total.max = max;
@@ -218,57 +256,59 @@ HWY_INLINE void add_block(const typename Source::Element* at, std::size_t count,
   total.sum += sums.sum;
   total.squares += sums.squares;
   total.has_nan |= has_nan;
-  if constexpr (kCounts) {
-    const std::uint64_t nan_before = total.nan_count;
-    if (has_nan || std::isinf(max) || std::isinf(min)) count_special<Source>(at, count, total);
+  const std::uint64_t nan_before = total.nan_count;
+  if (counts_special && (has_nan || std::isinf(max) || std::isinf(min)))
+    count_special<Source>(at, count, total);
+  const auto zero = static_cast<std::uint64_t>(block.zero - padding);
+  if constexpr (kCounting != Counting::nothing) total.zero_count += zero;
+  if constexpr (kCounting == Counting::signs) {
     const auto negative = static_cast<std::uint64_t>(block.negative);
-    const auto zero = static_cast<std::uint64_t>(block.zero - padding);
     total.negative_count += negative;
-    total.zero_count += zero;
     total.positive_count += count - negative - zero - (total.nan_count - nan_before);
   }
 }
 
-template <class Source, bool kSum, bool kCounts>
-void add_all(const std::byte* data, std::size_t count, StatPartial& total) {
+template <class Source, bool kSum, Counting kCounting>
+void add_all(const std::byte* data, std::size_t count, bool counts_special, StatPartial& total) {
   // Small enough for a block to be in the first-level cache when it is looked at twice, and for lane counters
   // of 32 bits; large enough to hide the reduction.
   constexpr std::size_t kBlock = 4096;
   const auto* at = reinterpret_cast<const typename Source::Element*>(data);
   for (std::size_t i = 0; i < count; i += kBlock)
-    add_block<Source, kSum, kCounts>(at + i, HWY_MIN(kBlock, count - i), total);
+    add_block<Source, kSum, kCounting>(at + i, HWY_MIN(kBlock, count - i), counts_special, total);
 }
 
-template <bool kSum, bool kCounts>
-void add_dtype(model::DType dtype, const std::byte* data, std::size_t count, StatPartial& total) {
+template <bool kSum, Counting kCounting>
+void add_dtype(model::DType dtype, const std::byte* data, std::size_t count, bool counts_special,
+               StatPartial& total) {
   using enum model::DType;
   switch (dtype) {
     case boolean:
-      return add_all<BooleanSource, kSum, kCounts>(data, count, total);
+      return add_all<BooleanSource, kSum, kCounting>(data, count, counts_special, total);
     case int8:
-      return add_all<SmallIntegerSource<std::int8_t>, kSum, kCounts>(data, count, total);
+      return add_all<SmallIntegerSource<std::int8_t>, kSum, kCounting>(data, count, counts_special, total);
     case uint8:
-      return add_all<SmallIntegerSource<std::uint8_t>, kSum, kCounts>(data, count, total);
+      return add_all<SmallIntegerSource<std::uint8_t>, kSum, kCounting>(data, count, counts_special, total);
     case int16:
-      return add_all<SmallIntegerSource<std::int16_t>, kSum, kCounts>(data, count, total);
+      return add_all<SmallIntegerSource<std::int16_t>, kSum, kCounting>(data, count, counts_special, total);
     case uint16:
-      return add_all<SmallIntegerSource<std::uint16_t>, kSum, kCounts>(data, count, total);
+      return add_all<SmallIntegerSource<std::uint16_t>, kSum, kCounting>(data, count, counts_special, total);
     case int32:
-      return add_all<Int32Source, kSum, kCounts>(data, count, total);
+      return add_all<Int32Source, kSum, kCounting>(data, count, counts_special, total);
     case uint32:
-      return add_all<UInt32Source, kSum, kCounts>(data, count, total);
+      return add_all<UInt32Source, kSum, kCounting>(data, count, counts_special, total);
     case int64:
-      return add_all<LongSource<std::int64_t>, kSum, kCounts>(data, count, total);
+      return add_all<LongSource<std::int64_t>, kSum, kCounting>(data, count, counts_special, total);
     case uint64:
-      return add_all<LongSource<std::uint64_t>, kSum, kCounts>(data, count, total);
+      return add_all<LongSource<std::uint64_t>, kSum, kCounting>(data, count, counts_special, total);
     case float16:
-      return add_all<HalfSource, kSum, kCounts>(data, count, total);
+      return add_all<HalfSource, kSum, kCounting>(data, count, counts_special, total);
     case bfloat16:
-      return add_all<BFloat16Source, kSum, kCounts>(data, count, total);
+      return add_all<BFloat16Source, kSum, kCounting>(data, count, counts_special, total);
     case float32:
-      return add_all<SameSource<float>, kSum, kCounts>(data, count, total);
+      return add_all<SameSource<float>, kSum, kCounting>(data, count, counts_special, total);
     case float64:
-      return add_all<SameSource<double>, kSum, kCounts>(data, count, total);
+      return add_all<SameSource<double>, kSum, kCounting>(data, count, counts_special, total);
     default:
       return;
   }
@@ -276,9 +316,11 @@ void add_dtype(model::DType dtype, const std::byte* data, std::size_t count, Sta
 
 void add_dense_simd(model::DType dtype, const std::byte* data, std::size_t count, StatNeeds needs,
                     StatPartial& total) {
-  if (needs.counts) return add_dtype<true, true>(dtype, data, count, total);
-  if (needs.sum) return add_dtype<true, false>(dtype, data, count, total);
-  add_dtype<false, false>(dtype, data, count, total);
+  const bool special = needs.special_counts || needs.counts;
+  if (needs.counts) return add_dtype<true, Counting::signs>(dtype, data, count, special, total);
+  if (needs.zero_count) return add_dtype<true, Counting::zeros>(dtype, data, count, special, total);
+  if (needs.sum) return add_dtype<true, Counting::nothing>(dtype, data, count, special, total);
+  add_dtype<false, Counting::nothing>(dtype, data, count, special, total);
 }
 
 }  // namespace opdump::math::HWY_NAMESPACE

@@ -23,7 +23,9 @@ void add_element(double x, StatNeeds needs, StatPartial& part) {
   if (needs.counts) {
     part.negative_count += x < 0;
     part.positive_count += x > 0;
-    part.zero_count += x == 0;
+  }
+  if (needs.counts || needs.zero_count) part.zero_count += x == 0;
+  if (needs.counts || needs.special_counts) {
     part.nan_count += std::isnan(x);
     part.negative_inf_count += std::isinf(x) && x < 0;
     part.positive_inf_count += std::isinf(x) && x > 0;

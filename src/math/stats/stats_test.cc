@@ -69,9 +69,11 @@ TEST_P(EveryDType, WhatIsNotAskedForIsLeftAtItsStart) {
   std::mt19937_64 random(1);
   const std::vector<std::byte> memory = random_memory(GetParam(), ElementKind::everything, 5000, random);
   const TensorView view = TensorView::row_major(GetParam(), {5000}, memory.data());
-  for (int bits = 0; bits < 16; ++bits) {
+  for (int bits = 0; bits < 64; ++bits) {
     SCOPED_TRACE(bits);
-    const StatNeeds needs{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+    const StatNeeds needs{(bits & 1) != 0, (bits & 2) != 0,  (bits & 4) != 0,
+                          (bits & 8) != 0, (bits & 16) != 0, (bits & 32) != 0};
+    const bool counts_special = needs.counts || needs.special_counts;
     const StatPartial all = partial_stats(view, kAll), start = make_partial();
     const StatPartial actual = partial_stats(view, needs);
     const auto expect_bits = [](double value, double expected) {
@@ -84,10 +86,12 @@ TEST_P(EveryDType, WhatIsNotAskedForIsLeftAtItsStart) {
     expect_bits(actual.min, needs.extremes ? all.min : start.min);
     expect_bits(actual.sum, needs.sum ? all.sum : 0);
     expect_bits(actual.squares, needs.squares ? all.squares : 0);
-    EXPECT_EQ(actual.zero_count, needs.counts ? all.zero_count : 0);
+    EXPECT_EQ(actual.zero_count, needs.counts || needs.zero_count ? all.zero_count : 0);
     EXPECT_EQ(actual.negative_count, needs.counts ? all.negative_count : 0);
     EXPECT_EQ(actual.positive_count, needs.counts ? all.positive_count : 0);
-    EXPECT_EQ(actual.nan_count, needs.counts ? all.nan_count : 0);
+    EXPECT_EQ(actual.nan_count, counts_special ? all.nan_count : 0);
+    EXPECT_EQ(actual.negative_inf_count, counts_special ? all.negative_inf_count : 0);
+    EXPECT_EQ(actual.positive_inf_count, counts_special ? all.positive_inf_count : 0);
     EXPECT_EQ(actual.count, all.count);
     EXPECT_EQ(actual.has_nan, bits != 0 && all.has_nan);
     EXPECT_EQ(actual.nan_negative, bits != 0 && all.nan_negative);
