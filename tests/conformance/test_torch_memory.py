@@ -184,3 +184,24 @@ def test_a_new_storage_that_the_program_fills(opdump):
         torch.tensor([], dtype=torch.uint8).set_(filled) + 1
     """, saved_data="tensor")
     assert dump.tensor("Default/add-op0", "input.0").tolist() == [0, 1, 2, 3]
+
+
+def test_what_is_known_of_tensors_leaves_no_holes_in_the_memory_of_the_program(opdump):
+    """Small pieces that outlive the tensors around them keep the room of these from being used again."""
+    dump = opdump.run("""
+        import os
+        import torch
+
+        layer = torch.nn.TransformerEncoderLayer(128, 4, 512, batch_first=True)
+        model = torch.nn.TransformerEncoder(layer, 4)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+        x = torch.randn(8, 32, 128)
+        pages = []
+        for step in range(45):
+            optimizer.zero_grad()
+            model(x).mean().backward()
+            optimizer.step()
+            pages.append(int(open("/proc/self/statm").read().split()[1]))
+        print((pages[-1] - pages[14]) * os.sysconf("SC_PAGE_SIZE") >> 20)
+        """, saved_data="statistic", env={"OMP_NUM_THREADS": "1"})
+    assert int(dump.out) < 32  # MiB

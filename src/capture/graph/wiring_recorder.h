@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -69,10 +70,13 @@ class WiringRecorder {
     Footprint where = {};
   };
   struct Block {
-    std::uint64_t version = 0;   // of its contents, when they were last seen
-    bool is_outside = false;     // what has no mark was made by no recorded operator; else nobody knows
-    std::uint64_t last_use = 0;  // by WiringRecorder::uses_
-    std::vector<Mark> marks;     // in order of execution
+    using allocator_type = std::pmr::polymorphic_allocator<>;
+    explicit Block(const allocator_type& allocator) : marks(allocator) {}
+
+    std::uint64_t version = 0;     // of its contents, when they were last seen
+    bool is_outside = false;       // what has no mark was made by no recorded operator; else nobody knows
+    std::uint64_t last_use = 0;    // by WiringRecorder::uses_
+    std::pmr::vector<Mark> marks;  // in order of execution
 
     void forget() {
       marks.clear();
@@ -125,7 +129,10 @@ class WiringRecorder {
   void note(const WiringCall& call, const Operand& output);
 
   mutable std::mutex mutex_;  // guards the rest, and what DefinedOperator keeps for it
-  std::unordered_map<std::uint64_t, Block> blocks_;
+  // Blocks live for some steps. Among tensors of the program they would leave holes in its memory that
+  // nothing fits into when the tensors are gone.
+  std::pmr::unsynchronized_pool_resource memory_;
+  std::pmr::unordered_map<std::uint64_t, Block> blocks_{&memory_};
   std::unordered_map<ValueKey, Mark, ValueHash> values_;  // of this step, for engines that number values
   std::vector<Origin> origins_;                           // of the call that begins
   std::int64_t step_ = 0;
