@@ -226,6 +226,30 @@ def test_names_follow_modules_and_are_the_same_in_every_step_and_run(opdump):
     assert backward["source_line"] == forward["source_line"] > 0
 
 
+def test_the_inputs_of_a_model_have_its_names_at_little_cost(opdump):
+    dump = opdump.run("""
+        import inspect
+        import torch
+
+        class Scaled(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(4, 4)
+
+            def forward(self, picture, scale):
+                return self.linear(picture) * scale
+
+        asked, signature = [], inspect.signature
+        inspect.signature = lambda *args: asked.append(args) or signature(*args)
+        model = Scaled()
+        for step in range(5):
+            model(torch.ones(2, 4), torch.ones(1)).sum().backward()
+        print(len(asked))
+        """, saved_data="statistic")
+    assert dump.out == "1\n"  # a signature takes as long as ten operators
+    assert all(name in b"".join(path.read_bytes() for path in dump.path.glob("graphs/*")) for name in (b"picture", b"scale"))
+
+
 @pytest.mark.parametrize("context", ["torch.no_grad()", "torch.inference_mode()", "torch.autocast('cpu', dtype=torch.bfloat16)"])
 def test_contexts(opdump, context):
     dump = opdump.run(f"""

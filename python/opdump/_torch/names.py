@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 import weakref
 from typing import Any
 
@@ -14,6 +15,9 @@ from opdump._torch.unrecorded import nothing_reaches_the_program, out_of_sight
 
 # The unwrapped method: Tensor.storage would call the wrapper of Tensor._storage again.
 storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor._storage
+
+# Of methods that are a model's forward(): a signature takes as long as ten operators on small tensors.
+_method_inputs: weakref.WeakKeyDictionary[types.FunctionType, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
 
 class Names:
@@ -110,4 +114,10 @@ def _name_tensor(tensor: torch.Tensor, name: str, is_weight: bool) -> None:
 def _input_names(model: torch.nn.Module) -> tuple[str, ...]:
     if isinstance(model, torch.jit.ScriptModule):  # its forward has no signature, and its class no forward
         return tuple(argument.name for argument in model.forward.schema.arguments[1:])
-    return tuple(inspect.signature(model.forward).parameters)
+    function = getattr(model.forward, "__func__", None)
+    if type(function) is not types.FunctionType:
+        return tuple(inspect.signature(model.forward).parameters)
+    names = _method_inputs.get(function)
+    if names is None:
+        names = _method_inputs[function] = tuple(inspect.signature(model.forward).parameters)
+    return names
