@@ -121,11 +121,11 @@ def child(model_name):
                       "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
 
 
-def config(directory, **settings):
+def config(directory, own=None, **settings):
     common = {"dump_mode": 0, "path": f"{directory}/dump", "net_name": "bench", "iteration": "all", "input_output": 0,
               "kernels": [], "support_device": [0], **settings}
     path = pathlib.Path(directory) / "data_dump.json"
-    path.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": {"enable": True}}))
+    path.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": {"enable": True}, "opdump_settings": own or {}}))
     return path
 
 
@@ -136,6 +136,10 @@ VARIANTS = {
     "all statistics": {"saved_data": "statistic", "statistic_category": [
         "max", "min", "avg", "count", "negative zero count", "positive zero count", "nan count",
         "negative inf count", "positive inf count", "zero count", "l2norm"]},
+    "fingerprints": {"saved_data": "statistic", "statistic_category": ["max", "min", "avg", "l2norm", "nan count", "md5"],
+                     "own": {"fingerprints": True}},
+    "watch": {"saved_data": "statistic", "own": {"watch": 10}, "statistic_category": [
+        "max", "min", "avg", "l2norm", "nan count", "negative inf count", "positive inf count", "zero count"]},
     "overflow": {"saved_data": "tensor", "op_debug_mode": 3},
     "tensors": {"saved_data": "tensor"},
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Where the cost of recording goes: one process records ten training steps, leaves out ten, and so on, while perf samples it.
 
-Usage: bench/torch_profile.py [--build build/release] [--model transformer] [--top 20]
+Usage: bench/torch_profile.py [--build build/release] [--model transformer] [--variant statistics] [--top 20]
 
 Prints milliseconds of processor time for each step, by library and for the functions that take more, on the thread that runs the
 program, and of all other threads together. A machine whose speed changes disturbs that less than the wall time. Needs perf.
@@ -47,10 +47,12 @@ def count_samples(directory):
         if step not in wanted:
             continue
         is_recorded = step // overhead.TEN % 2
+        library = pathlib.Path(sample["library"]).name.split(".so")[0]
         if int(sample["thread"]) != thread:
             libraries[is_recorded]["other threads"] += 1
+            library = f"other thread: {library}"
+            functions[is_recorded][f"{library}: {sample['function']}"] += 1
             continue
-        library = pathlib.Path(sample["library"]).name.split(".so")[0]
         libraries[is_recorded][library] += 1
         functions[is_recorded][f"{library}: {sample['function']}"] += 1
     times = [[ends[i] - ends[i - 1] for i in settled if i // overhead.TEN % 2 == is_recorded] for is_recorded in (0, 1)]
@@ -69,6 +71,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=overhead.ROOT / "build/release", type=pathlib.Path)
     parser.add_argument("--model", default="transformer", choices=["alexnet", "transformer"])
+    parser.add_argument("--variant", default="statistics", choices=[v for v in overhead.VARIANTS if v not in ("plain", "idle")])
     parser.add_argument("--top", type=int, default=20, help="so many functions")
     parser.add_argument("--child")
     args = parser.parse_args()
@@ -78,7 +81,8 @@ def main():
         sys.exit("perf is not installed (Debian: linux-perf)")
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
-        environment = overhead.recorded_environment(directory, args.build.resolve(), saved_data="statistic", iteration=overhead.tens())
+        environment = overhead.recorded_environment(directory, args.build.resolve(),
+                                                    **{**overhead.VARIANTS[args.variant], "iteration": overhead.tens()})
         subprocess.run(["perf", "record", "-q", "-k", "CLOCK_MONOTONIC", "-e", "cpu-clock", "-F", str(HERTZ), "-o", directory / "samples",
                         sys.executable, __file__, "--model", args.model, "--child", directory / "steps.json"],
                        env={"OMP_NUM_THREADS": "1", **environment}, check=True, stderr=subprocess.DEVNULL)
