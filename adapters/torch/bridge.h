@@ -29,7 +29,8 @@ typedef struct opdump_torch_bridge {
   uint64_t (*find_place)(void);
   /* Whether the program that runs now on this thread has an optimizer and mentions its step(). */
   int (*steps_optimizer)(void);
-  /* Called once in a forked child before its first operator: starts a recording of its own, or not. */
+  /* Called once in a forked child before its first operator: starts a recording of its own, or not. Also
+   * where opdump_torch_await_operator() asks for it. */
   void (*start_in_child)(void);
   /* Describes a c10::TensorImpl* whose operators Python runs. 0 if it is no part of anything, or not known.
    */
@@ -108,6 +109,12 @@ OPDUMP_API void* opdump_torch_python_object(void* tensor);
 OPDUMP_API void opdump_torch_expect_shards(void);
 /* See opdump_rest. */
 OPDUMP_API void opdump_torch_rest(void);
+/* Ends the recording as it is on the disk: its status stays that of the last opdump_torch_rest(). */
+OPDUMP_API void opdump_torch_abandon(void);
+/* See opdump_directory; "" while nothing is recorded. */
+OPDUMP_API const char* opdump_torch_directory(void);
+/* start_in_child() is called before the next operator, in this process. */
+OPDUMP_API void opdump_torch_await_operator(void);
 /* Whether the recording under way saves operators that fail, and how many it has saved of this thread. One
  * that fails before torch runs any operator is reported by the operator opdump_torch::add_failure. */
 OPDUMP_API int opdump_torch_keeps_failures(void);

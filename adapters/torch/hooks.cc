@@ -482,6 +482,26 @@ void opdump_torch_rest(void) {
   if (Observer* o = observer) opdump_rest(o->session());
 }
 
+void opdump_torch_abandon(void) {
+  const std::lock_guard lock(start_mutex);
+  Observer* o = observer.exchange(nullptr);
+  if (!o) return;
+  hook_thread(false);
+  hook_backward(false);
+  watch_failures(false);
+  hook_shards(false);
+  wait_for_visitors();
+  opdump_abandon(o->session());
+  opdump::report_to_run('-');
+}
+
+const char* opdump_torch_directory(void) {
+  Observer* o = observer;
+  return o ? opdump_directory(o->session()) : "";
+}
+
+void opdump_torch_await_operator(void) { child_pending = true; }
+
 void opdump_torch_expect_shards(void) { expect_shards(); }
 
 void opdump_torch_cut_short(void) { is_cut_short = true; }

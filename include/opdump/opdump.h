@@ -488,8 +488,8 @@ OPDUMP_API opdump_status opdump_rest(opdump_session* session);
  * session. */
 OPDUMP_API const char* opdump_directory(const opdump_session* session);
 
-/* In a child made by fork(): drops the parent's session without touching its files. The pointer is then
- * invalid. */
+/* In a child made by fork(): drops the parent's session without touching its files. The same of a session of
+ * this process that rests: its status stays as it is. The pointer is then invalid. */
 OPDUMP_API void opdump_abandon(opdump_session* session);
 
 #ifdef __cplusplus

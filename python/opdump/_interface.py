@@ -106,6 +106,7 @@ describe_run = _declare("describe_run", None, c_void_p, c_char_p, c_char_p)
 report_unseen = _declare("report_unseen", None, c_void_p, c_char_p, c_char_p)
 rest = _declare("rest", c_int, c_void_p)
 abandon = _declare("abandon", None, c_void_p)
+directory = _declare("directory", c_char_p, c_void_p)
 
 
 def spell(number: float) -> bytes:

@@ -203,6 +203,8 @@ Result<opdump::plan::DumpPlan> read_plan(const opdump_options& options) {
 
 Result<> open_session(const opdump_options& options, bool is_under_run, opdump_session** session) {
   OPDUMP_TRY(auto plan, read_plan(options));
+  // Of a process that records apart from the ranks that it has started.
+  if (const char* const apart = std::getenv("OPDUMP_APART"); apart && *apart) plan.root /= apart;
   capture::SessionOptions recording;
   recording.rank = options.rank;
   recording.device_id = static_cast<std::uint32_t>(options.device_id);

@@ -98,7 +98,8 @@ Result<> RecordingWriter::flush() {
 bool RecordingWriter::write_rows(bool flush_now) {
   while (const CallPointer call = calls_.pop_done()) write(*call);
   const std::uint64_t now = now_us();
-  if (state_.stopped || (!flush_now && now - last_flush_us_ < kFlushPeriodUs)) return false;
+  const bool is_due = !resting_ && now - last_flush_us_ >= kFlushPeriodUs;  // what rests is on the disk
+  if (state_.stopped || (!flush_now && !is_due)) return false;
   last_flush_us_ = now;
   if (auto flushed = scheme_->flush(); !flushed) {
     stop(flushed.error(), "step " + std::to_string(state_.step), 0);

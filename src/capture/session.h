@@ -134,8 +134,12 @@ class Session {
   void mark_step(StepEnd end) { step_end_ = end; }
   const std::filesystem::path& root() const { return plan_.root; }
 
-  // Lets go of what the parent holds, in a child made by fork().
-  void abandon() { writer_.abandon(); }
+  // Lets go of what the parent holds, in a child made by fork(). Also of a recording that rests, for ever.
+  void abandon() {
+    state_.recording = false;
+    state_.stopped = true;
+    writer_.abandon();
+  }
 
  private:
   Session(plan::DumpPlan plan, SessionOptions options, RecordingStart start,

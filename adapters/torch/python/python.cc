@@ -158,6 +158,13 @@ PyObject* rest(PyObject*, PyObject*) {
   Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+PyObject* abandon(PyObject*, PyObject*) {
+  Py_BEGIN_ALLOW_THREADS opdump_torch_abandon();
+  Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+PyObject* directory(PyObject*, PyObject*) { return PyUnicode_DecodeFSDefault(opdump_torch_directory()); }
+PyObject* await_operator(PyObject*, PyObject*) { return opdump_torch_await_operator(), Py_NewRef(Py_None); }
+
 PyObject* step(PyObject*, PyObject*) {
   Py_INCREF(Py_None);
   opdump_torch_step();
@@ -285,6 +292,12 @@ PyMethodDef methods[] = {
      "It has run, with or without an exception."},
     {"rest", as_function(rest), METH_NOARGS,
      "Writes everything to disk and records this in the status: the process may be ended from outside."},
+    {"abandon", as_function(abandon), METH_NOARGS,
+     "Ends the recording as rest() has left it on the disk: nothing more is written."},
+    {"directory", as_function(directory), METH_NOARGS,
+     "The folder of the recording under way; empty if there is none."},
+    {"await_operator", as_function(await_operator), METH_NOARGS,
+     "Calls start_in_child() before the next operator, in this process."},
     {"step", as_function(step), METH_NOARGS, "Ends the current step."},
     {"current_step", as_function(current_step), METH_NOARGS, "Number of the current step."},
     {"active", as_function(active), METH_NOARGS, "Whether the current step is recorded."},

@@ -22,6 +22,7 @@ from opdump._stderr import print_line
 from opdump._torch import futures, loader, notebook, patches, processes, shards, spikes
 from opdump._torch.names import Names, find_path
 from opdump._torch.optimizers import LIBRARIES, steps_optimizer
+from opdump._torch.ranks import Ranks
 from opdump._torch.unrecorded import nothing_reaches_the_program
 
 
@@ -44,6 +45,7 @@ class Attachment:
         self._names = Names()
         self._flags: weakref.WeakKeyDictionary[torch.nn.Module, bool] = weakref.WeakKeyDictionary()  # set_dump() by module
         self._name_flags: dict[str, bool] = {}  # and by name
+        self._ranks = Ranks(self._start_again)
         self._is_installed = False
         self._watches_indexing = False
 
@@ -63,7 +65,7 @@ class Attachment:
             hooks.keep_stderr(original)
         hooks.start(**settings, process=process, first_step=first_step)
         _building.remember_python()
-        if process:
+        if process or processes.process_name():
             # Such a process ends with os._exit: atexit functions do not run there.
             from multiprocessing import util
 
@@ -78,6 +80,8 @@ class Attachment:
 
     def stop(self, failure: BaseException | None = None) -> bool:
         """See opdump.stop. `failure` ended the recorded code, unless it existed before the recording."""
+        with nothing_reaches_the_program("processes that the program starts"):
+            self._ranks.end()
         self._settings = None
         if isinstance(failure, (Exception, KeyboardInterrupt)) and failure is not self._last_failure:
             hooks.raise_alarm("exception", describe_failure(failure))
@@ -149,6 +153,7 @@ class Attachment:
             compiled.install(only_executions)
         atexit.register(self._stop_at_exit)
         futures.install()
+        self._ranks.install()
         loader.install(self._begin_worker)
         notebook.install(_rest, self._stop_at_exit)
 
@@ -176,6 +181,7 @@ class Attachment:
     def _start_from_environment(self, process: str | None, first_step: int = 0) -> None:
         try:
             self.start(None, process=process, first_step=first_step)
+            self._ranks.note_recording(process, self._worker_name is not None)
         except ValueError as error:
             print_line(str(error))
             raise SystemExit(2) from None
@@ -186,6 +192,8 @@ class Attachment:
         """Called in a forked process before its first operator: it records on its own, under its own name."""
         import multiprocessing
 
+        if self._ranks.decides():
+            return
         name = self._worker_name or multiprocessing.current_process().name
         if self._settings is None or multiprocessing.parent_process() is None:
             return  # os.fork() by hand: nobody would close the recording
@@ -193,6 +201,17 @@ class Attachment:
             self.start(**self._settings, process=name, first_step=hooks.current_step())
         except Exception as error:
             print_line(f"nothing is recorded of {name}: {error}")
+
+    def _start_again(self, process: str | None) -> None:
+        """Begins another recording of this process in the place of one that has been left."""
+        settings, self._settings = self._settings, None
+        if settings is None:
+            return
+        try:
+            self.start(**settings, process=process)
+            self._ranks.note_recording(process, False)
+        except Exception as error:
+            print_line(f"nothing is recorded: {error}")
 
     def _stop_at_exit(self) -> None:
         """The exception that is about to end a process of multiprocessing, if any."""

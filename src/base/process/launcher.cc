@@ -26,7 +26,8 @@ Result<std::optional<std::uint32_t>> find_number(std::initializer_list<const cha
 }  // namespace
 
 Result<std::optional<std::uint32_t>> find_launched_rank() {
-  return find_number({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
+  // The first is ours: of a process that the program started itself, and its group has told the rank.
+  return find_number({"OPDUMP_RANK", "RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
 }
 
 Result<std::optional<std::uint32_t>> find_launched_device() {

@@ -174,6 +174,22 @@ def rest() -> None:
         c.rest(state.observer.session)
 
 
+def abandon() -> None:
+    observer, state.observer = state.observer, None
+    if observer is not None:
+        set_included(KEY, False)
+        c.abandon(observer.session)
+        report_to_run("-")
+
+
+def directory() -> str:
+    return "" if state.observer is None else os.fsdecode(c.directory(state.observer.session))
+
+
+def await_operator() -> None:
+    state.is_child_pending = True
+
+
 def step() -> None:
     if state.observer is not None:
         state.observer.tick(Clock.EXPLICIT_CALLS)

@@ -1,6 +1,7 @@
 #include "dump/read/files/directory_walk.h"
 
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +16,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxWalkDepth = 32;  // of directories below what was opened
+
+// What a process that started the ranks of a dump recorded beside them; a dump of its own. See
+// python/opdump/_torch/ranks.py.
+constexpr std::string_view kBesideRanks = "opdump_parent";
 
 // The names of the directories in `directory`, as far as it can be listed. Links are none.
 std::set<std::string> directories_in(const fs::path& directory) {
@@ -109,6 +114,7 @@ void DirectoryWalk::add_entry(const fs::directory_entry& entry, StepFiles& files
   if (entry.is_symlink(failed)) {
     problems_->push_back({entry.path(), "symbolic link; links inside a dump are not followed"});
   } else if (entry.is_directory(failed)) {
+    if (name.starts_with(kBesideRanks)) return;
     if (is_time(name)) inside.times.insert(name);
     inside.names.insert(std::move(name));
   } else if (entry.is_regular_file(failed)) {
