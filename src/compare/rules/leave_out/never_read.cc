@@ -27,8 +27,12 @@ class NeverRead : public RuleState {
     const auto is_output = [&](const SlotComparison& slot) {
       return side_of(slot) == model::Side::output && counts(slot);
     };
-    if (std::ranges::none_of(op.slots, is_output) || (!is_replaced(*study_.golden_wiring, pair.golden) &&
-                                                      !is_replaced(*study_.actual_wiring, pair.actual)))
+    const auto is_vain = [&](const Wiring& wiring, std::uint32_t execution) {
+      return execution != OperatorPair::kNone &&
+             (wiring.is_overwritten_unread(execution) || (is_single && draws_in_vain(wiring, execution)));
+    };
+    if (std::ranges::none_of(op.slots, is_output) ||
+        (!is_vain(*study_.golden_wiring, pair.golden) && !is_vain(*study_.actual_wiring, pair.actual)))
       return false;
     const std::string reason = "nothing reads it before it is replaced";
     for (SlotComparison& slot : op.slots) {
@@ -51,13 +55,8 @@ class NeverRead : public RuleState {
   }
 
  private:
-  static bool is_replaced(const Wiring& wiring, std::uint32_t execution) {
-    return execution != OperatorPair::kNone &&
-           (wiring.is_overwritten_unread(execution) || draws_in_vain(wiring, execution));
-  }
-
   // Random numbers alone are no result of a program: where nothing reads them, their memory has gone, as that
-  // of a weight for which another one was put in.
+  // of a weight for which another one was put in. Where both runs draw them, NumPy may have them.
   static bool draws_in_vain(const Wiring& wiring, std::uint32_t execution) {
     if (!model::has_trait(wiring.runs().without_slots(execution).type, model::Trait::random)) return false;
     for (const dump::Slot& slot : wiring.runs().slots(execution)) {
