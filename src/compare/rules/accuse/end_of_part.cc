@@ -16,10 +16,6 @@
 namespace opdump::compare {
 namespace {
 
-bool has_other_shape(const SlotComparison& slot) {
-  return slot.golden != nullptr && slot.actual != nullptr && slot.golden->shape != slot.actual->shape;
-}
-
 // Whether a tensor has golden's elements in another order, as one whose rows are sorted.
 bool is_reordered(const SlotComparison& slot) {
   if (slot.golden == nullptr || slot.actual == nullptr) return false;

@@ -35,9 +35,6 @@ Accusation accuse_single(const Rule& rule, OperatorComparison single, std::size_
 
 // An operator that makes numbers, as arange and full do, of another size in each run.
 bool makes_other_size(const OperatorComparison& op) {
-  const auto has_other_shape = [](const SlotComparison& slot) {
-    return slot.golden != nullptr && slot.actual != nullptr && slot.golden->shape != slot.actual->shape;
-  };
   return op.verdict == Verdict::argument_differs && kind_of(op.run().type).role == OperatorRole::makes &&
          std::ranges::any_of(op.slots, has_other_shape);
 }

@@ -17,4 +17,9 @@ inline bool may_be_explained(Verdict verdict) {
   return verdict == Verdict::inherited || verdict == Verdict::not_comparable;
 }
 
+// Whether both runs have a tensor, in two shapes.
+inline bool has_other_shape(const SlotComparison& slot) {
+  return slot.golden != nullptr && slot.actual != nullptr && slot.golden->shape != slot.actual->shape;
+}
+
 }  // namespace opdump::compare
