@@ -205,6 +205,14 @@ def test_a_port_with_a_fault_is_not_silent(tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("noise", None), ("small", None), ("shared", None), ("sorted", None),
+    ("noise_fault", "addmm-op0"), ("small_fault", "mul-op|add_-op"), ("shared_fault", "mm-op0"), ("sorted_fault", "leaky_relu"),
+])
+def test_what_may_fool_excuses(name, culprit, tmp_path):
+    check(tmp_path, "doubts.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("lstm", None), ("gru", None), ("lstm_fault", "rnn-LSTM"), ("bias_fault", "."), ("gru_fault", "rnn-GRU/mul"),
 ])
 def test_a_recurrent_layer_by_hand(name, culprit, tmp_path):

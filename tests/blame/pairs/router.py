@@ -12,8 +12,6 @@ class Router(nn.Module):
         self.weight = nn.Parameter(torch.randn(n, dim) * dim ** -0.5)
         self.register_buffer("correction", torch.linspace(-0.05, 0.05, n))
         self.top = top
-    def forward(self, x):
-        raise NotImplementedError
 
 class Softmaxed(Router):
     def forward(self, x):
