@@ -116,8 +116,9 @@ NamedOperator Names::define(Scope* scope, const char* type, std::uint64_t place,
   Scope::Occurrences& seen = scope->occurrences_of(type);
   const std::string name = name_of(scope->path_, type, seen.operators.size());
   if (model_flag_ && source.in_model) flag(name);
-  keep(place, source);
-  seen.operators.push_back({define(*scope, type, name, source), source, place, seen.operators.size()});
+  const opdump_op* const op = define(*scope, type, name, source);
+  if (place != 0) keep(key_of(*scope, place, op), source);
+  seen.operators.push_back({op, source, place, seen.operators.size()});
   seen.next = seen.operators.size();
   return seen.operators.back();
 }
@@ -127,21 +128,22 @@ NamedOperator Names::move(Scope* scope, const char* type, std::size_t number, st
   const std::lock_guard lock(mutex_);
   NamedOperator& known = scope->occurrences_of(type).operators[number];
   source.in_model = known.source.in_model;
-  keep(place, source);
+  keep(key_of(*scope, place, known.op), source);
+  const bool is_there = source.file == known.source.file && source.line == known.source.line;
   known.source = source;
   known.place = place;
-  if (source.file) define(*scope, type, name_of(scope->path_, type, number), source);
+  if (source.file && !is_there) define(*scope, type, name_of(scope->path_, type, number), source);
   return known;
 }
 
-std::optional<Source> Names::find_known(std::uint64_t place) {
+std::optional<Source> Names::find_known(std::uint64_t key) {
   const std::lock_guard lock(mutex_);
-  const auto found = places_.find(place);
+  const auto found = places_.find(key);
   return found == places_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Names::keep(std::uint64_t place, Source source) {
-  if (place != 0 && places_.size() < kMostPlaces) places_.emplace(place, source);
+void Names::keep(std::uint64_t key, Source source) {
+  if (places_.size() < kMostPlaces) places_.emplace(key, source);
 }
 
 void Names::begin_step() {

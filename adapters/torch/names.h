@@ -86,7 +86,7 @@ class Names {
     if (known && (place == 0 || known->place == place)) return *known;
     // find_source() may run Python code: not while the lock is held
     if (!known) return define(scope, type, place, find_source());
-    const auto source = find_known(place);
+    const auto source = find_known(key_of(*scope, place, known->op));
     return move(scope, type, known->number, place, source ? *source : find_source());
   }
 
@@ -101,8 +101,12 @@ class Names {
   NamedOperator define(Scope* scope, const char* type, std::uint64_t place, Source source);
   // The operator that next_known() gave is called from another place.
   NamedOperator move(Scope* scope, const char* type, std::size_t number, std::uint64_t place, Source source);
-  std::optional<Source> find_known(std::uint64_t place);
-  void keep(std::uint64_t place, Source source);
+  // A place in a module is that of its call, which its operators share.
+  std::uint64_t key_of(const Scope& scope, std::uint64_t place, const opdump_op* op) const {
+    return &scope == &root_ ? place : place ^ (reinterpret_cast<std::uintptr_t>(op) * 0x9E3779B97F4A7C15u);
+  }
+  std::optional<Source> find_known(std::uint64_t key);
+  void keep(std::uint64_t key, Source source);
   const opdump_op* define(const Scope& scope, const char* type, const std::string& name,
                           const Source& source) const;
   void flag(const std::string& name) const;
@@ -115,7 +119,7 @@ class Names {
   std::uint64_t step_number_ = 1;
   std::optional<bool> model_flag_;
   static constexpr std::size_t kMostPlaces = 1 << 16;
-  std::unordered_map<std::uint64_t, Source> places_;
+  std::unordered_map<std::uint64_t, Source> places_;  // by key_of()
 };
 
 // Operators that this thread defines from here on are made of `mark` (see opdump_op_info.original_names),

@@ -80,5 +80,24 @@ TEST_F(NamesTest, WhereAnOperatorIsCalledMayChange) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST_F(NamesTest, OperatorsOfAModuleHaveLinesOfTheirOwn) {
+  Names names(session_, "Default", 0);
+  Scope* const loss = names.child(names.root(), "loss");
+  const auto line = [&](const char* type, std::uint64_t place, int line_now) {
+    return names
+        .next_operator(loss, intern(type), place,
+                       [&] { return Source{.file = intern("a.py"), .line = line_now}; })
+        .source.line;
+  };
+  for (const int shift : {0, 0, 100}) {  // where it is called once more, nobody asks again
+    names.begin_step();
+    EXPECT_EQ(line("exp", 1, 10 + shift), 10);
+    EXPECT_EQ(line("log", 1, 11 + shift), 11);
+    names.begin_step();
+    EXPECT_EQ(line("exp", 2, 20 + shift), 20);
+    EXPECT_EQ(line("log", 2, 21 + shift), 21);
+  }
+}
+
 }  // namespace
 }  // namespace opdump::torch_adapter

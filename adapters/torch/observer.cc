@@ -20,12 +20,6 @@ namespace {
 // More than any program has; one that makes code as it runs must not fill memory.
 constexpr std::size_t kMaxPlaces = 1 << 16;
 
-// The place in the program that runs now on this thread; 0 where nobody knows.
-std::uint64_t find_place() {
-  const opdump_torch_bridge* bridge = current_bridge();
-  return bridge && bridge->find_place ? bridge->find_place() : 0;
-}
-
 // Where the operator ran that made the autograd node with this (thread, sequence number). A ring: nodes that
 // wait for their backward pass longer than 2^16 later ones are forgotten and count as gradients of the root.
 class ForwardLocations {
@@ -221,7 +215,9 @@ void Observer::enter_optimizer(std::string_view record_name) {
   const std::string component = optimizer_component(record_name);
   if (component.empty()) return;
   Scope* scope = names_.child(names_.root(), component, OPDUMP_OPTIMIZER);
-  this_thread().stack.push_back({scope, {}, false});
+  ThreadState& thread = this_thread();
+  if (thread.stack.empty()) thread.outer_place = find_place();
+  thread.stack.push_back({scope, {}, false});
 }
 
 void Observer::leave_optimizer(std::string_view record_name) {
@@ -275,13 +271,17 @@ Source Observer::find_source(const Location& location) const {
   return source;
 }
 
-// Of an operator in no module: there, what has a name in one step need not be what had it in the last one.
+// What has a name in one step need not be what had it in the last one: an operator in no module, or a module
+// that the program calls from several places, as both halves of a GAN do.
 std::uint64_t Observer::place_of(const Location& location) const {
   if (location.source.file)
     return (reinterpret_cast<std::uintptr_t>(location.source.file) ^
             static_cast<std::uint64_t>(location.source.line)) *
            0x9E3779B97F4A7C15u;
-  return !location.is_backward && location.scope == names_.root() ? find_place() : 0;
+  if (location.is_backward) return 0;
+  if (location.scope == names_.root()) return find_place();
+  const ThreadState& thread = this_thread();
+  return thread.stack.empty() || thread.stack.front().backward ? 0 : thread.outer_place;
 }
 
 NamedOperator Observer::next_operator(const Location& location, const char* type) {

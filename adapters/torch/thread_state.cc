@@ -21,6 +21,11 @@ ThreadState& this_thread() {
   return thread;
 }
 
+std::uint64_t find_place() {
+  const opdump_torch_bridge* bridge = current_bridge();
+  return bridge && bridge->find_place ? bridge->find_place() : 0;
+}
+
 }  // namespace opdump::torch_adapter
 
 // The scope stack of a thread, for the bridge.
@@ -36,7 +41,9 @@ void* opdump_torch_module_scope(void) {
 
 void opdump_torch_push_scope(void* scope) {
   auto* const at = static_cast<Scope*>(scope);
-  this_thread().stack.push_back({at, {}, at->phase() == OPDUMP_BACKWARD});
+  auto& thread = this_thread();
+  if (thread.stack.empty()) thread.outer_place = opdump::torch_adapter::find_place();
+  thread.stack.push_back({at, {}, at->phase() == OPDUMP_BACKWARD});
 }
 
 void opdump_torch_enter_backward_call(void) { ++this_thread().backward_calls; }

@@ -23,6 +23,7 @@ struct ThreadState {
     bool backward;
   };
   std::vector<Frame> stack;
+  std::uint64_t outer_place = 0;   // where the program called the outermost module or optimizer of `stack`
   Scope* last_backward = nullptr;  // the node that ran last: sums of gradients come between nodes
   Source last_backward_source;
   std::uint64_t sequence_number = 0;  // of autograd, as far as note_forward() has seen it
@@ -32,5 +33,8 @@ struct ThreadState {
 };
 
 ThreadState& this_thread();
+
+// The place in the program that runs now on this thread; 0 where nobody knows.
+std::uint64_t find_place();
 
 }  // namespace opdump::torch_adapter
