@@ -452,13 +452,13 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/measured.cc
   compare/rules/rounding/choice.cc
   compare/rules/rounding/conditioning.cc
+  compare/rules/rounding/error_bounds.cc
   compare/rules/rounding/flips.cc
   compare/rules/rounding/masked_numbers.cc
   compare/rules/rounding/quantised_steps.cc
   compare/rules/rounding/recompute.cc
   compare/rules/rounding/rewritten_results.cc
   compare/rules/rounding/rounding.cc
-  compare/rules/rounding/uncertainty.cc
   compare/rules/rules.cc
   compare/rules/same/equivalence.cc
   compare/rules/same/other_inside.cc

@@ -23,6 +23,8 @@ std::string describe(const Accusation& accusation) {
 }  // namespace
 
 Walk::Walk(const Study& study) : study_(study), ledger_(study.unfinished, study.by_gains) {
+  if (study.golden_wiring != nullptr && study.actual_wiring != nullptr && study.relation.sharded == nullptr)
+    ledger_.follow(std::make_unique<ErrorBounds>(*study.golden_wiring, *study.actual_wiring, study.pairs));
   const bool is_bitwise = study.options != nullptr && study.options->is_bitwise;
   for (const Rule* rule : rules())
     if (rule->begin != nullptr && !(is_bitwise && rule->stage == Stage::excuse) &&

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,6 +16,7 @@
 #include "compare/comparison.h"
 #include "compare/facts/unfinished.h"
 #include "compare/rules/forward_cover.h"
+#include "compare/rules/rounding/error_bounds.h"
 
 namespace opdump::compare {
 
@@ -59,6 +61,10 @@ class Ledger {
   // Numbers of elements of tensors of which only rounding is left, where differences are judged by gains.
   const std::set<std::uint64_t>& uncertain() const { return uncertain_; }
   void add_uncertain(std::uint64_t elements) { uncertain_.insert(elements); }
+
+  // How far off what operators have made may be, by those that are settled; null where that is not followed.
+  ErrorBounds* bounds() const { return bounds_.get(); }
+  void follow(std::unique_ptr<ErrorBounds> bounds) { bounds_ = std::move(bounds); }
 
   // ---- When all have been looked at.
 
@@ -147,6 +153,7 @@ class Ledger {
   std::optional<Accusation> single_;  // the first of these that computes, where gains count
   double noise_ = 0;
   std::set<std::uint64_t> uncertain_;
+  std::unique_ptr<ErrorBounds> bounds_;
   std::vector<Accusation> accusations_;
   std::vector<Note> notes_;
 };

@@ -22,9 +22,9 @@ std::span<const Rule* const> rules() {
       // The operator has a verdict by its tensors here. A cause rules out that rounding explains them.
       &kOtherArgument,
       // The first reason that excuses an operator settles it.
-      &kRounding, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding, &kOtherKernel,
-      &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains, &kMaskedNumbers,
-      &kScaledGradients,
+      &kRounding, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding, &kFollowedRounding,
+      &kOtherKernel, &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains,
+      &kMaskedNumbers, &kScaledGradients,
       // Why outputs differ that are still bad.
       &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair, &kPairByPlace,
       // After the last operator: what the bad ones mean together.

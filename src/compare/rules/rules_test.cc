@@ -134,6 +134,16 @@ void fill_cancelled(Program& golden, Program& actual) {
   actual.op("sum.a", {{1, -1, 1, -1}}, {{2e-8F}});
 }
 
+// Each run adds the terms up by another operator.
+void fill_followed(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const std::string& adds, float left) {
+    run.logged("Default/" + adds + "-op0", {{1, -1, 1, -1}}, {{left}})
+        .logged("Default/add_-op0", {{0}, {left}}, {{left}});
+  };
+  fill(golden, "sum", 1e-8F);
+  fill(actual, "mean", 2e-8F);
+}
+
 // A mask with the least number in actual, which a softmax does not tell from -inf.
 void fill_masks(Program& golden, Program& actual) {
   for (auto& [run, least] : {std::pair(&golden, -INFINITY), std::pair(&actual, -1e9F)})
@@ -446,6 +456,7 @@ constexpr Example kExamples[] = {
     {"other-choice", fill_choice, "row b_argmax-op0 rounding", "row b_argmax-op0 own_error"},
     {"recomputed", fill_mask, "threshold_backward-op0 rounding", "threshold_backward-op0 own_error"},
     {"known-rounding", fill_mask, "row c rounding", "row c inherited"},
+    {"followed-rounding", fill_followed, "row Default_add_-op0 rounding", "row Default_add_-op0 inherited"},
     {"cancelled-terms", fill_cancelled, "row a rounding", "row a own_error"},
     {"matrix-units", fill_units, "row Default_mm-op0 match", "row Default_mm-op0 own_error"},
     {"masked-numbers", fill_masks, "answer same", "answer differs"},

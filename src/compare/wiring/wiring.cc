@@ -10,12 +10,6 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = 256 << 20;  // that are read to find one operator
 
-bool is_view(const dump::Runs& runs, std::size_t execution) {
-  for (const dump::Slot& slot : runs.slots(execution))
-    if (slot.side == model::Side::output && slot.undumped_reason == "view") return true;
-  return false;
-}
-
 std::optional<std::size_t> find_by_content(const dump::Runs& runs, std::size_t reader,
                                            const dump::Slot& input) {
   const auto wanted = fingerprint_of(input);
@@ -32,6 +26,12 @@ std::optional<std::size_t> find_by_content(const dump::Runs& runs, std::size_t r
 }
 
 }  // namespace
+
+bool Wiring::is_view(std::size_t execution) const {
+  for (const dump::Slot& slot : runs_.slots(execution))
+    if (slot.side == model::Side::output && slot.undumped_reason == "view") return true;
+  return false;
+}
 
 void Wiring::read() const {
   if (is_read_) return;
@@ -95,7 +95,7 @@ std::optional<std::size_t> Wiring::maker(std::size_t reader, const dump::Slot& i
   const Recorded found = recorded(static_cast<std::uint32_t>(reader), input.index);
   if (found.is_known && !found.maker) return std::nullopt;
   // A view has elements of what another operator made, in its order or another one.
-  if (found.maker && !is_view(runs_, found.maker->execution)) return found.maker->execution;
+  if (found.maker && !is_view(found.maker->execution)) return found.maker->execution;
   return find_by_content(runs_, reader, input);
 }
 
@@ -115,7 +115,7 @@ void Wiring::add_writers(const dump::CallWiring::Maker& maker, std::uint32_t ran
     return;
   }
   const auto wiring = runs_.wiring_of(listed->second);
-  if (wiring == nullptr || !is_view(runs_, listed->second)) {
+  if (wiring == nullptr || !is_view(listed->second)) {
     // What a view reads is known of the step in which it is listed: what was made before need not be made
     // again.
     found.are_whole &= is_behind_a_view;
@@ -161,7 +161,7 @@ bool Wiring::add_readers(Output output, bool adds_viewers, std::set<std::uint32_
     if (uses == uses_.end()) continue;
     for (const Use& use : uses->second) {
       if (use.overwrites) continue;
-      if (!is_view(runs_, use.reader)) {
+      if (!is_view(use.reader)) {
         found.insert(use.reader);
         continue;
       }
@@ -218,7 +218,7 @@ bool Wiring::is_dead(std::uint32_t execution, unsigned depth) const {
 }
 
 bool Wiring::is_unread_view(std::uint32_t execution) const {
-  if (!is_view(runs_, execution)) return false;
+  if (!is_view(execution)) return false;
   std::set<std::uint32_t> readers;
   for (const dump::Slot& slot : runs_.slots(execution))
     if (slot.side == model::Side::output && !add_readers({execution, slot.index}, false, readers))

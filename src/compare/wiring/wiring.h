@@ -30,6 +30,9 @@ class Wiring {
   // Whether the recording says who made what; dumps of others and older ones do not.
   bool is_recorded() const { return runs_.have_wirings(); }
 
+  // Whether an execution makes views, which are no tensors of their own.
+  bool is_view(std::size_t execution) const;
+
   // The execution that made all of an input, an operand index, as recorded: views are made by operators, too.
   // `is_known` without a maker: no recorded operator made it.
   struct Recorded {

@@ -37,10 +37,8 @@ class OtherRows : public RuleState {
 
   void remark(Ledger& ledger) override {
     std::string text = rows_.note() + ": " + counted(compared_, "operator") + " compared there";
-    constexpr double kFar = 1e4;
-    if (units_ > kFar)
-      text += ", the largest difference is far beyond rounding";
-    else if (units_ > 0)
+    constexpr double kFar = 1e4;  // as of a gradient that is zero but for rounding, or of a fault
+    if (units_ > 0 && units_ <= kFar)
       text += ", the largest difference is " + format_fixed(units_, 1) + " times a rounding";
     ledger.note(rule_.name, std::move(text));
     if (are_sums_) {

@@ -33,47 +33,91 @@ const SlotComparison* find_slot(const OperatorComparison& op, model::Side side, 
   return found == op.slots.end() ? nullptr : &*found;
 }
 
-double elements_of(const SlotComparison& slot) {
-  return slot.shape ? static_cast<double>(model::element_count(*slot.shape).value_or(0)) : 0;
+double elements_of(const std::optional<model::Shape>& shape) {
+  return shape ? static_cast<double>(model::element_count(*shape).value_or(0)) : 0;
 }
 
 // Of golden's tensor.
-std::optional<double> norm_of(const SlotComparison* slot) {
-  if (slot == nullptr || !slot->metrics) return std::nullopt;
-  const math::Metrics& metrics = *slot->metrics;
+std::optional<double> norm_of(const SlotComparison& slot) {
+  if (!slot.metrics) return std::nullopt;
+  const math::Metrics& metrics = *slot.metrics;
   if (metrics.relative_l2 > 0 && std::isfinite(metrics.relative_l2) && std::isfinite(metrics.rmse))
     return metrics.rmse / metrics.relative_l2 * std::sqrt(static_cast<double>(metrics.count));
-  return norm_of_tensor(*slot->golden);
+  return norm_of_tensor(*slot.golden);
 }
 
-std::optional<double> product(const OperatorComparison& op, std::uint32_t a, std::uint32_t b) {
-  const auto first = norm_of(find_slot(op, model::Side::input, a));
-  const auto second = norm_of(find_slot(op, model::Side::input, b));
-  return first && second ? std::optional(*first * *second) : std::nullopt;
-}
+// The terms of one operator: what it multiplies and adds up.
+class Terms {
+ public:
+  struct Operand {
+    const std::optional<model::Shape>* shape = nullptr;  // null: it is not there
+    std::function<std::optional<double>()> norm;
+  };
+  using Find = std::function<Operand(std::uint32_t input)>;
 
-// The sum of all elements of an input that an element of the output depends on; `divisor` of how many.
-std::optional<double> sum(const OperatorComparison& op, std::uint32_t input, double count, bool is_mean) {
-  const SlotComparison* slot = find_slot(op, model::Side::input, input);
-  const auto norm = norm_of(slot);
-  if (!norm || !(count > 0)) return std::nullopt;
-  const double added = std::max(1.0, elements_of(*slot) / count);
-  return *norm * (is_mean ? 1 / std::sqrt(added) : std::sqrt(added));
-}
+  Terms(std::string_view type, Find find) : type_(type), find_(std::move(find)) {}
 
-// How many elements of a window of a convolution read the same element.
-double window_of(const OperatorComparison& op, std::uint32_t weight) {
-  const SlotComparison* slot = find_slot(op, model::Side::input, weight);
-  if (slot == nullptr || !slot->shape || slot->shape->dims().size() < 3) return 1;
-  double size = 1;
-  for (std::size_t i = 2; i < slot->shape->dims().size(); ++i)
-    size *= static_cast<double>(slot->shape->dims()[i]);
-  return size;
-}
+  // Of an output with so many elements.
+  std::optional<double> norm(std::uint32_t output, double elements) const {
+    if (is_one_of({"sum", "mean"})) return sum(0, elements, type_ == "mean");
+    if (is_one_of({"mm", "bmm", "mv", "dot"})) return product(0, 1);
+    if (is_one_of({"addmm", "baddbmm", "addmv"})) return product(1, 2);
+    if (type_ == "convolution") return times(std::sqrt(window_of(1)), product(0, 1));
+    if (type_ == "convolution_backward") {
+      const double window = std::sqrt(window_of(2));
+      return output == 0   ? times(window, product(0, 2))
+             : output == 1 ? times(window, product(0, 1))
+                           : sum(0, elements, false);
+    }
+    // Their means; a batch norm's running one moves with it.
+    const bool has_mean = output == 1 || (output == 3 && type_ == "native_batch_norm");
+    if (has_mean && is_one_of({"native_layer_norm", "native_group_norm", "native_batch_norm"}))
+      return sum(0, elements, true);
+    const bool is_norm =
+        is_one_of({"native_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward"});
+    return is_norm && output > 0 ? sum(0, elements, false) : std::nullopt;
+  }
 
-std::optional<double> times(double factor, std::optional<double> norm) {
-  return norm ? std::optional(factor * *norm) : std::nullopt;
-}
+ private:
+  bool is_one_of(std::initializer_list<std::string_view> types) const {
+    return std::ranges::find(types, type_) != types.end();
+  }
+
+  std::optional<double> norm_of_input(std::uint32_t input) const {
+    const Operand operand = find_(input);
+    return operand.shape == nullptr ? std::nullopt : operand.norm();
+  }
+
+  std::optional<double> product(std::uint32_t a, std::uint32_t b) const {
+    const auto first = norm_of_input(a);
+    return first ? times(*first, norm_of_input(b)) : std::nullopt;
+  }
+
+  // The sum of all elements of an input that one of `count` elements of the output depends on.
+  std::optional<double> sum(std::uint32_t input, double count, bool is_mean) const {
+    const auto norm = norm_of_input(input);
+    if (!norm || !(count > 0)) return std::nullopt;
+    const double added = std::max(1.0, elements_of(*find_(input).shape) / count);
+    return *norm * (is_mean ? 1 / std::sqrt(added) : std::sqrt(added));
+  }
+
+  // How many elements of a window of a convolution read the same element.
+  double window_of(std::uint32_t weight) const {
+    const Operand operand = find_(weight);
+    double size = 1;
+    if (operand.shape == nullptr || !*operand.shape) return size;
+    const auto& dims = (*operand.shape)->dims();
+    for (std::size_t i = 2; i < dims.size(); ++i) size *= static_cast<double>(dims[i]);
+    return size;
+  }
+
+  static std::optional<double> times(double factor, std::optional<double> norm) {
+    return norm ? std::optional(factor * *norm) : std::nullopt;
+  }
+
+  std::string_view type_;
+  Find find_;
+};
 
 const dump::OperatorRun& whole_run_of(const OperatorComparison& op, const SlotComparison& slot) {
   return slot.sharded->is_golden ? *op.actual : *op.golden;
@@ -90,10 +134,6 @@ std::optional<RankAverages::Tensor> read_tensor(const SlotComparison& slot) {
   RankAverages::Tensor tensor{view.shape, std::vector<double>(count), slot.metrics->max_abs};
   math::sum_tensors({&view, 1}, 1, tensor.elements);
   return tensor;
-}
-
-bool is_one_of(std::string_view type, std::initializer_list<std::string_view> types) {
-  return std::ranges::find(types, type) != types.end();
 }
 
 }  // namespace
@@ -130,25 +170,23 @@ std::optional<double> norm_of_tensor(const dump::Slot& slot) {
 }
 
 std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output) {
-  const std::string_view type = op.run().type;
-  const std::uint32_t index = output.golden->index;
-  if (is_one_of(type, {"sum", "mean"})) return sum(op, 0, elements_of(output), type == "mean");
-  if (is_one_of(type, {"mm", "bmm", "mv", "dot"})) return product(op, 0, 1);
-  if (is_one_of(type, {"addmm", "baddbmm", "addmv"})) return product(op, 1, 2);
-  if (type == "convolution") return times(std::sqrt(window_of(op, 1)), product(op, 0, 1));
-  if (type == "convolution_backward") {
-    const double window = std::sqrt(window_of(op, 2));
-    return index == 0   ? times(window, product(op, 0, 2))
-           : index == 1 ? times(window, product(op, 0, 1))
-                        : sum(op, 0, elements_of(output), false);
-  }
-  // Their means; a batch norm's running one moves with it.
-  const bool has_mean = index == 1 || (index == 3 && type == "native_batch_norm");
-  if (has_mean && is_one_of(type, {"native_layer_norm", "native_group_norm", "native_batch_norm"}))
-    return sum(op, 0, elements_of(output), true);
-  const bool is_norm = is_one_of(
-      type, {"native_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward"});
-  return is_norm && index > 0 ? sum(op, 0, elements_of(output), false) : std::nullopt;
+  const Terms terms(op.run().type, [&](std::uint32_t input) {
+    const SlotComparison* slot = find_slot(op, model::Side::input, input);
+    return slot == nullptr ? Terms::Operand()
+                           : Terms::Operand{&slot->shape, [slot] { return norm_of(*slot); }};
+  });
+  return terms.norm(output.golden->index, elements_of(output.shape));
+}
+
+std::optional<double> norm_of_terms(const dump::OperatorRun& run, const dump::Slot& output) {
+  const Terms terms(run.type, [&](std::uint32_t input) {
+    const auto slot = std::ranges::find_if(run.slots, [&](const dump::Slot& one) {
+      return one.side == model::Side::input && one.index == input;
+    });
+    return slot == run.slots.end() ? Terms::Operand()
+                                   : Terms::Operand{&slot->shape, [slot] { return norm_of_tensor(*slot); }};
+  });
+  return terms.norm(output.index, elements_of(output.shape));
 }
 
 bool is_cancellation(const OperatorComparison& op, double input, bool has_types,

@@ -31,6 +31,9 @@ std::optional<double> norm_of_tensor(const dump::Slot& slot);
 // a product of matrices. Nothing for operators that are no sums of products, or without tensors.
 std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output);
 
+// The same of an operator of one run, whose tensors are read.
+std::optional<double> norm_of_terms(const dump::OperatorRun& run, const dump::Slot& output);
+
 // Is the error of every output that differs rounding, relative to the terms? `input` is the largest relative
 // distance of an input. `has_types`: the runs have other types throughout; without that, a 16-bit type on one
 // side only is what differs, not how its rounding falls. Outputs of which `is_settled` is true are rounding

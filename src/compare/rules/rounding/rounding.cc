@@ -10,9 +10,11 @@
 #include "compare/facts/operator_kind.h"
 #include "compare/key_slots.h"
 #include "compare/matrix_units.h"
+#include "compare/measure/measure_parts.h"
 #include "compare/names.h"
 #include "compare/rules/rounding/choice.h"
 #include "compare/rules/rounding/conditioning.h"
+#include "compare/rules/rounding/error_bounds.h"
 #include "compare/rules/rounding/flips.h"
 #include "compare/rules/rounding/recompute.h"
 #include "compare/rules/rounding/rewritten_results.h"
@@ -132,10 +134,11 @@ class Rounding : public RuleState {
           other_choice(study.has_rule(kOtherChoice.name)),
           grown(study.has_rule(kGrownRounding.name)),
           known(study.has_rule(kKnownRounding.name)),
+          followed(study.has_rule(kFollowedRounding.name)),
           other_kernel(study.has_rule(kOtherKernel.name)),
           recomputed(study.has_rule(kRecomputed.name)),
           cancelled(study.has_rule(kCancelledTerms.name)) {}
-    bool lost_among_others, other_choice, grown, known, other_kernel, recomputed, cancelled;
+    bool lost_among_others, other_choice, grown, known, followed, other_kernel, recomputed, cancelled;
   };
   // How far rounding has come in a rank.
   struct Progress {
@@ -151,10 +154,13 @@ class Rounding : public RuleState {
     double flipped_input = 0;                           // of inputs that follow from another choice
     bool is_small = true, is_small_input = true;        // no more than rounding
     bool has_cancelled = false, has_amplified = false;  // inputs that are known: in cancelled_, amplified_
+    bool has_followed = false;                          // of the first: by who made it
 
     bool has_known() const { return has_cancelled || has_amplified; }
   };
-  Distances measure(const OperatorComparison& op, bool is_open) const;
+  Distances measure(const OperatorComparison& op, bool is_open, const Ledger& ledger) const;
+  // Whether an input differs by no more than the operators that made it leave uncertain.
+  bool is_followed(const SlotComparison& input, const Ledger& ledger) const;
   // How much `slot` may differ.
   double limit_of(const SlotComparison& slot, const Distances& distances) const;
   std::string_view why(const OperatorComparison& op, const Distances& distances, double gain, bool is_grown,
@@ -192,7 +198,14 @@ double Rounding::limit_of(const SlotComparison& slot, const Distances& distances
   return is_passed_on ? std::max(limit, std::min(gain * distances.input, kMostPassedOn * made)) : limit;
 }
 
-Rounding::Distances Rounding::measure(const OperatorComparison& op, bool is_open) const {
+bool Rounding::is_followed(const SlotComparison& input, const Ledger& ledger) const {
+  return reasons_.followed && ledger.bounds() != nullptr && is_difference(input.verdict) && input.metrics &&
+         input.parts == nullptr && input.sharded == nullptr && !input.any_layout &&
+         ledger.bounds()->explain_input(ledger.next_place(), *input.golden, *input.actual, rank_->noise);
+}
+
+Rounding::Distances Rounding::measure(const OperatorComparison& op, bool is_open,
+                                      const Ledger& ledger) const {
   Distances distances;
   if (op.other_rank) {
     distances.input = distances.fresh_input = op.other_rank->relative_l2;
@@ -205,12 +218,17 @@ Rounding::Distances Rounding::measure(const OperatorComparison& op, bool is_open
       distances.flipped_input = std::max(distances.flipped_input, has_distance(slot) ? distance : kUnrelated);
       continue;
     }
-    const bool is_cancelled = !is_output && cancelled_.contain(op, slot);
-    const bool is_known = is_cancelled || (!is_output && amplified_.contain(op, slot));
+    bool is_cancelled = !is_output && cancelled_.contain(op, slot);
+    const bool is_amplified = !is_output && amplified_.contain(op, slot);
+    if (is_open && !is_output && !is_cancelled && !is_amplified)
+      distances.has_followed |= is_cancelled = is_followed(slot, ledger);
+    const bool is_known = is_cancelled || is_amplified;
     distances.has_cancelled |= is_cancelled;
     distances.has_amplified |= is_known && !is_cancelled;
     double& largest = is_output ? distances.output : distances.input;
-    largest = std::max(largest, distance);
+    // What a run has of other rows is not compared, and is as near as all before it.
+    const bool is_left_out = slot.parts != nullptr && !slot.parts->left_out.empty();
+    largest = std::max(largest, is_left_out && !is_output ? rank_->noise : distance);
     if (!is_output && !is_known) distances.fresh_input = std::max(distances.fresh_input, distance);
     if (!is_difference(slot.verdict) || is_known) continue;
     const bool is_fine = slot.metrics && distance <= limit_of(slot, distances) &&
@@ -232,7 +250,7 @@ std::string_view Rounding::why(const OperatorComparison& op, const Distances& di
       distances.output <= kUnitRoundoffs * roundoff(units_->as) + gain * distances.input)
     return kMatrixUnits.name;
   if (reasons_.known && distances.has_known() && distances.output <= gain * distances.input)
-    return kKnownRounding.name;
+    return distances.has_followed ? kFollowedRounding.name : kKnownRounding.name;
   if (reasons_.other_kernel && distances.is_small && is_of_other_operators(op)) return kOtherKernel.name;
   if (reasons_.recomputed && amplified && distances.fresh_input <= kGain * rank_->noise)
     return kRecomputed.name;
@@ -252,7 +270,7 @@ bool Rounding::look(OperatorComparison& op, Ledger& ledger) {
   }
   const bool is_open = may_be_excused(op);
   if (is_open) raise_noise_of_modules(op);
-  const Distances distances = measure(op, is_open);
+  const Distances distances = measure(op, is_open, ledger);
   op.reads_rounding = distances.is_small_input;
   if (reasons_.other_choice && is_open && is_flip(op, distances)) {
     excuse_flip(op, distances.flipped_input == 0);
@@ -361,6 +379,12 @@ const Rule kGrownRounding{
     .name = "grown-rounding",
     .sentence = "the outputs differ by what the small differences of the inputs grow to",
     .stage = Stage::excuse};
+const Rule kFollowedRounding{.name = "followed-rounding",
+                             .sentence =
+                                 "an input differs by no more than the operators that made it in each run "
+                                 "have left uncertain: what is "
+                                 "left of terms that cancel, element by element",
+                             .stage = Stage::excuse};
 const Rule kKnownRounding{.name = "known-rounding",
                           .sentence = "the inputs differ by much, rightly, and the outputs by hardly more",
                           .stage = Stage::excuse};

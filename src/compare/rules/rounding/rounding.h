@@ -6,7 +6,7 @@
 namespace opdump::compare {
 
 // The others are its reasons.
-extern const Rule kRounding, kLostAmongOthers, kOtherChoice, kGrownRounding, kKnownRounding, kOtherKernel,
-    kRecomputed, kCancelledTerms, kMatrixUnits;
+extern const Rule kRounding, kLostAmongOthers, kOtherChoice, kGrownRounding, kKnownRounding,
+    kFollowedRounding, kOtherKernel, kRecomputed, kCancelledTerms, kMatrixUnits;
 
 }  // namespace opdump::compare

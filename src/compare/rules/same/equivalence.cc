@@ -15,7 +15,7 @@
 #include "compare/facts/rewritten.h"
 #include "compare/names.h"
 #include "compare/rules/rounding/conditioning.h"
-#include "compare/rules/rounding/uncertainty.h"
+#include "compare/rules/rounding/error_bounds.h"
 #include "compare/wiring/content.h"
 #include "compare/wiring/makers.h"
 #include "model/operator_traits.h"
@@ -27,8 +27,7 @@ using dump::Runs;
 using dump::Slot;
 
 constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
-constexpr double kUncertain = 4;               // times the uncertainty of an element
-constexpr double kNoDigits = 0.01;             // of an element: so few agree that it may take steps anywhere
+constexpr double kUncertain = 4;               // times what an element may be off
 constexpr std::size_t kMostWriters = 1 << 20;  // that are asked who wrote to memory before
 constexpr std::size_t kNext = 16;              // operators that may read a view of a result
 
@@ -71,7 +70,7 @@ class Results {
       if (slot.side != model::Side::output || has_nothing) continue;
       const auto print = slot.shape ? fingerprint_of(slot) : std::nullopt;
       if (!print) {
-        lacking_.insert(place);
+        unseen_.push_back({place, run, slot});
         continue;
       }
       by_print_[{element_count_of(slot), print->sum}].push_back(results_.size());
@@ -165,21 +164,20 @@ class Results {
     return !places.empty();
   }
 
-  bool has_wanted() const { return std::ranges::any_of(results_, is_wanted); }
-
-  // In what those of the other run make of the same uncertain elements.
-  void find_uncertain(const Results& of_other, const Uncertainty& uncertainty, bool is_golden, double noise) {
+  // In what those of the other run make, where elements may be off by more than others.
+  void find_uncertain(const Results& of_other, ErrorBounds& bounds, bool is_golden, double noise) {
     for (SingleResult& result : results_) {
-      const auto* elements = is_wanted(result) ? uncertainty.of(is_golden, result.print) : nullptr;
       const auto others = of_other.by_count_.find(element_count_of(result.slot));
-      if (elements == nullptr || others == of_other.by_count_.end()) continue;
+      if (!is_wanted(result) || others == of_other.by_count_.end()) continue;
+      const auto own = bounds.of_output(is_golden, result.run, result.slot, noise);
+      if (own == nullptr) continue;
       const double limit = limit_of(roundoff(result.slot.dtype), noise);
       for (const std::size_t i : others->second) {
         const SingleResult& other = of_other.results_[i];
         if (result.is_equal) break;
-        if (other.place != kPassing && is_same_step(result, other.run) &&
-            uncertainty.of(!is_golden, other.print) != nullptr)
-          result.is_equal = is_near(result, other, *elements, limit);
+        if (other.place == kPassing || !is_same_step(result, other.run)) continue;
+        const auto theirs = bounds.of_output(!is_golden, other.run, other.slot, noise);
+        result.is_equal = theirs != nullptr && is_near(result, other, *own, *theirs, limit);
       }
     }
   }
@@ -188,6 +186,10 @@ class Results {
   // tensor, is an input of one of the next operators. A dump lists views themselves in one step only.
   // `passing`: see find_readers().
   void find_readers_of_views(const std::set<std::uint32_t>& passing) {
+    for (const Unseen& result : unseen_)
+      if (result.place != kPassing && !is_read_by_wiring({result.run, result.slot.index}, passing, 0) &&
+          !is_read_unseen(result))
+        lacking_.insert(result.place);
     std::set<std::string> viewed;  // operators
     for (SingleResult& result : results_) {
       if (result.is_there() || result.place == kPassing) continue;
@@ -239,6 +241,25 @@ class Results {
     return readers && std::ranges::any_of(*readers, [&](std::uint32_t reader) {
              return !passing.contains(reader) || is_read_by_wiring({reader, 0}, passing, depth + 1);
            });
+  }
+
+  // A result that is not in the dump, as a sparse tensor, of which no wiring says who reads it.
+  struct Unseen {
+    std::size_t place = 0;  // in pairs
+    std::uint32_t run = 0;  // in Runs
+    Slot slot = {};
+  };
+
+  // Whether one of the next operators reads a tensor that is not in the dump, either, and looks the same.
+  bool is_read_unseen(const Unseen& result) const {
+    const std::size_t end = std::min<std::size_t>(runs_.size(), result.run + 1 + kNext);
+    for (std::size_t run = result.run + 1; run < end; ++run)
+      for (const Slot& slot : runs_.slots(run))
+        if (slot.side == model::Side::input && !slot.undumped_reason.empty() &&
+            slot.undumped_reason == result.slot.undumped_reason && slot.dtype == result.slot.dtype &&
+            slot.shape == result.slot.shape)
+          return true;
+    return false;
   }
 
   // Whether an operator writes in place to memory that only operators of this run have written to, in an
@@ -311,16 +332,14 @@ class Results {
     return is_strict_ ? strict_limit(u) : std::max(kEqualRoundoffs * u, kEqualNoise * noise);
   }
 
-  static bool is_near(const SingleResult& result, const SingleResult& other,
-                      const Uncertainty::Elements& uncertain, double limit) {
+  static bool is_near(const SingleResult& result, const SingleResult& other, const ErrorBounds::Elements& own,
+                      const ErrorBounds::Elements& theirs, double limit) {
     const auto a = numbers_of(result.slot), b = numbers_of(other.slot);
-    if (!a || !b || a->size() != b->size() || a->size() != uncertain.size()) return false;
+    if (!a || !b || a->size() != b->size() || a->size() != own.size() || a->size() != theirs.size())
+      return false;
     const double rms = result.norm / std::sqrt(static_cast<double>(a->size()));
-    for (std::size_t i = 0; i < a->size(); ++i) {
-      double size = std::abs((*a)[i]) + std::abs((*b)[i]);
-      if (uncertain[i] > kNoDigits) size = std::max(size, rms);  // of steps that may cancel
-      if (!(std::abs((*a)[i] - (*b)[i]) <= limit * rms + kUncertain * uncertain[i] * size)) return false;
-    }
+    for (std::size_t i = 0; i < a->size(); ++i)
+      if (!(std::abs((*a)[i] - (*b)[i]) <= limit * rms + kUncertain * (own[i] + theirs[i]))) return false;
     return true;
   }
 
@@ -341,7 +360,8 @@ class Results {
   std::vector<SingleResult> results_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::size_t>> by_print_;  // elements, sum
   std::map<std::uint64_t, std::vector<std::size_t>> by_count_;
-  std::set<std::size_t> lacking_;  // pairs with a result that is not in the dump
+  std::vector<Unseen> unseen_;
+  std::set<std::size_t> lacking_;  // places of those that nothing reads
 };
 
 struct RunResults {
@@ -400,7 +420,7 @@ bool reads_data(const Wiring& golden, const Wiring& actual, const OperatorPair& 
 std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& actual,
                                           std::span<const OperatorPair> pairs,
                                           std::span<const std::size_t> singles,
-                                          std::span<const OpenPair> open, double noise) {
+                                          std::span<const OpenPair> open, double noise, ErrorBounds* bounds) {
   std::set<std::uint32_t> passing[2];
   for (const OperatorPair& pair : pairs) {
     if (pair.is_whole()) continue;
@@ -426,12 +446,9 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
     results->find_readers(passing[results == &of_golden]);
     results->find_equals(noise);
   }
-  if (of_golden.has_wanted() || of_actual.has_wanted()) {
-    std::set<std::size_t> open_places;
-    for (const OpenPair& pair : open) open_places.insert(pair.place);
-    const Uncertainty uncertainty(golden.runs(), actual.runs(), pairs, singles, open_places);
-    of_golden.find_uncertain(of_actual, uncertainty, true, noise);
-    of_actual.find_uncertain(of_golden, uncertainty, false, noise);
+  if (bounds != nullptr) {
+    of_golden.find_uncertain(of_actual, *bounds, true, noise);
+    of_actual.find_uncertain(of_golden, *bounds, false, noise);
   }
   for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers_of_views(passing[results == &of_golden]);

@@ -12,6 +12,7 @@
 #include "compare/facts/rewritten.h"
 #include "compare/pairs/pairing.h"
 #include "compare/rules/ledger.h"
+#include "compare/rules/rounding/error_bounds.h"
 #include "compare/wiring/wiring.h"
 
 namespace opdump::compare {
@@ -26,12 +27,12 @@ namespace opdump::compare {
 //   any:
 //     bit by bit, or at a relative L2 distance of
 //     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have; or, where
-//     one of `singles` makes it of gradients that both runs have, each element as near as those
-//     (Uncertainty).
+//     both are made of what rounding has left uncertain, each element as near as that (`bounds`, which may be
+//     null).
 // Integers may be read by any view of their shape: Python decides by masks. Of gradients that nothing reads
 // in a step with an optimizer, nobody can tell a difference; nor of memory that actual alone has and keeps
 // from step to step, if golden has nothing that actual lacks.
-// A result that is not in the dump is one that the other run lacks, but not that of a view.
+// A result that is not in the dump, as a sparse tensor, is there if something reads it, or if it is a view.
 //
 // The two operators of each of `open` are looked at like singles; whatever `noise`, equal then means within
 // rounding. Besides, each of their inputs that differ must be a tensor
@@ -42,6 +43,6 @@ namespace opdump::compare {
 std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& actual,
                                           std::span<const OperatorPair> pairs,
                                           std::span<const std::size_t> singles,
-                                          std::span<const OpenPair> open, double noise);
+                                          std::span<const OpenPair> open, double noise, ErrorBounds* bounds);
 
 }  // namespace opdump::compare

@@ -87,7 +87,8 @@ class OtherInside : public RuleState {
       }
     }
     const std::vector<std::size_t> places(leaving.begin(), leaving.end());
-    if (!find_unexplained(golden.wiring, actual.wiring, study_.pairs, places, {}, 0).empty()) return;
+    if (!find_unexplained(golden.wiring, actual.wiring, study_.pairs, places, {}, 0, ledger.bounds()).empty())
+      return;
     ledger.note(rule_.name, counted(open.size(), "operator") + " of both runs and " +
                                 counted(ledger.singles().size(), "operator") +
                                 " of one compute in other ways: they read the same data, and what follows "

@@ -37,7 +37,7 @@ class OtherWay : public RuleState {
     // What singles make that is right within rounding is so for those that read it, too, if it ends there.
     const bool ends = end_what_singles_make(open, singles);
     if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, singles,
-                          ends ? std::span<const OpenPair>() : open, ledger.noise())
+                          ends ? std::span<const OpenPair>() : open, ledger.noise(), ledger.bounds())
              .empty())
       return;
     note_singles(ledger, rule_.name, singles.size());
@@ -89,7 +89,7 @@ class ResizedTensors : public RuleState {
     std::vector<std::size_t> places;  // the operators of a pair are looked at like two that have no partner
     std::ranges::merge(resized, singles, std::back_inserter(places));
     if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, places, {},
-                          ledger.noise())
+                          ledger.noise(), ledger.bounds())
              .empty())
       return;
     note_singles(ledger, rule_.name, singles.size());
@@ -154,7 +154,7 @@ class ResultsElsewhere : public SettlesSingles {
   std::vector<std::size_t> find_lacking_singles(std::span<const std::size_t> singles,
                                                 const Ledger& ledger) const override {
     return find_unexplained(*study().golden_wiring, *study().actual_wiring, study().pairs, singles, {},
-                            ledger.noise());
+                            ledger.noise(), ledger.bounds());
   }
 };
 
@@ -171,7 +171,7 @@ class LackingStatistics : public SettlesSingles {
     auto last = find_last_singles(golden, actual, study().pairs, singles);
     if (last.empty()) return last;
     const auto unexplained = find_unexplained(*study().golden_wiring, *study().actual_wiring, study().pairs,
-                                              last, {}, ledger.noise());
+                                              last, {}, ledger.noise(), ledger.bounds());
     return find_lacking(golden, actual, study().pairs, unexplained, ledger.noise(), ledger.uncertain());
   }
 };
