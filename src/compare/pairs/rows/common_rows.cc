@@ -115,7 +115,10 @@ bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& fram
     if (is_first && !are_reordered && !has_other_shape(places)) continue;
     auto found = are_reordered ? find_order_map(runs_, places, origins_)
                                : find_axis_map(runs_, places, wanted, next, origins_);
-    if (!found && is_first && !(are_reordered && !maps_.empty())) return false;
+    // Where no data is of other shapes, as before the first position that is kept, only results are.
+    if (!found && is_first && !(are_reordered && !maps_.empty()) &&
+        (are_reordered || reads_other_shapes(runs_, places, origins_)))
+      return false;
     if (!found) continue;
     if (const AxisStretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
       next = found->map.axes.back().name == kKeys ? last.count : last.golden + last.count;

@@ -80,6 +80,65 @@ std::optional<Roots> find_roots(const PairedRuns& runs, std::span<const std::siz
   return roots;
 }
 
+// Whole numbers of rows and positions that an execution reads; nothing of others.
+std::optional<dump::StoredTensor> read_tokens(const dump::Runs& runs, std::size_t execution,
+                                              std::uint32_t index) {
+  for (const dump::Slot& slot : runs.slots(execution)) {
+    if (slot.side != model::Side::input || slot.index != index || slot.file.empty()) continue;
+    auto tensor = dump::StoredTensor::read(slot);
+    if (tensor && tensor->view().shape.rank() == 2 &&
+        model::dtype_info(tensor->view().dtype).kind == model::DTypeKind::signed_integer &&
+        tensor->straighten())
+      return std::move(*tensor);
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The execution of the same operator one step before.
+std::optional<std::size_t> find_step_before(const dump::Runs& runs, std::size_t execution) {
+  const dump::Runs::Section& section = runs.section_of(execution);
+  const std::string name = operator_name(runs.without_slots(execution));
+  for (std::size_t i = execution; i-- > 0 && runs.section_of(i).rank == section.rank;) {
+    if (runs.section_of(i).step + 1 < section.step) break;
+    if (runs.section_of(i).step + 1 == section.step && operator_name(runs.without_slots(i)) == name) return i;
+  }
+  return std::nullopt;
+}
+
+// A run that keeps what it has computed reads the next positions only, where the other one reads all so far:
+// how many it has read before them. Nothing if the steps before have not read these.
+std::optional<std::int64_t> count_read_before(const PairedRuns& runs, const Root& root, bool is_golden) {
+  const OperatorPair& pair = runs.pairs()[root.place];
+  const auto whole =
+      read_tokens(runs.runs(!is_golden), is_golden ? pair.actual : pair.golden, root.slot.index);
+  std::size_t execution = is_golden ? pair.golden : pair.actual;
+  if (!whole) return std::nullopt;
+  const dump::Runs& few = runs.runs(is_golden);
+  const std::int64_t rows = whole->view().shape[0], all = whole->view().shape[1];
+  std::optional<std::int64_t> before;
+  std::int64_t end = all;
+  while (end > 0) {
+    const auto part = read_tokens(few, execution, root.slot.index);
+    if (!part || part->view().dtype != whole->view().dtype || part->view().shape[0] != rows) return {};
+    const std::int64_t count = part->view().shape[1], begin = end - count;
+    if (count == 0 || begin < 0) return std::nullopt;
+    const std::size_t width = model::dtype_info(part->view().dtype).bits / 8;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::byte* of_part = part->view().data + static_cast<std::size_t>(row * count) * width;
+      const std::byte* of_whole = whole->view().data + static_cast<std::size_t>(row * all + begin) * width;
+      if (std::memcmp(of_part, of_whole, static_cast<std::size_t>(count) * width) != 0) return std::nullopt;
+    }
+    if (!before) before = begin;
+    end = begin;
+    if (end == 0) break;
+    const auto found = find_step_before(few, execution);
+    if (!found) return std::nullopt;
+    execution = *found;
+  }
+  return before;
+}
+
 // What a root says of the rows: the axes in which the runs differ, and what they have in common.
 struct RootMatch {
   RowAxisMap map = {};
@@ -106,6 +165,15 @@ std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
     match.map.blocks = join_rows(rows.rows);
   } else {
     match.map.axes.push_back({"position", g[1], a[1]});
+    const bool is_golden = g[1] < a[1];  // the run that has few
+    if (const auto before = g[0] == a[0] ? count_read_before(runs, root, is_golden) : std::nullopt) {
+      const AxisStretch positions{.golden = is_golden ? 0 : *before,
+                                  .actual = is_golden ? *before : 0,
+                                  .count = is_golden ? g[1] : a[1]};
+      match.map.blocks = {{{.golden = 0, .actual = 0, .count = g[0]}, positions}};
+      match.decides = true;
+      return match;
+    }
     std::vector<CellMatch> cells = match_packed(golden, actual);
     match.map.is_packed = !cells.empty();
     if (cells.empty()) cells = match_cells(golden, actual, next);
@@ -247,6 +315,11 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
   found = map_as_wanted(roots, wanted);
   if (found) found->doubt = "no data of the two runs confirms that these rows are the same";
   return found;
+}
+
+bool reads_other_shapes(const PairedRuns& runs, std::span<const std::size_t> places, RowOrigins& origins) {
+  const auto roots = find_roots(runs, places, origins);
+  return !roots || !roots->all.empty() || roots->has_unrelated;
 }
 
 std::optional<FoundMap> find_order_map(const PairedRuns& runs, std::span<const std::size_t> places,

@@ -25,6 +25,9 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
                                       const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted,
                                       std::optional<std::int64_t> next, RowOrigins& origins);
 
+// Whether an operator of a pair reads data of other shapes, or tensors that operators made other.
+bool reads_other_shapes(const PairedRuns& runs, std::span<const std::size_t> places, RowOrigins& origins);
+
 // The same where no shape differs: the rows of data that one run has in another order, each of them. Nothing
 // if the first data that differs is not such.
 std::optional<FoundMap> find_order_map(const PairedRuns& runs, std::span<const std::size_t> places,

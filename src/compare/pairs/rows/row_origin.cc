@@ -43,6 +43,18 @@ bool RowOrigins::prepares_data(bool is_golden, std::uint32_t execution) const {
          (std::ranges::count_if(run.slots, is_tensor) <= 1 || std::ranges::none_of(run.slots, has_numbers));
 }
 
+// Places made of numbers outside the model, as the tokens that it gave most weight: data again.
+bool RowOrigins::chooses_places(bool is_golden, std::uint32_t execution) const {
+  if (!is_outside(runs_.runs(is_golden).without_slots(execution))) return false;
+  bool reads_numbers = false, makes_places = false;
+  for (const dump::Slot& slot : runs_.runs(is_golden).slots(execution)) {
+    const bool is_input = slot.side == model::Side::input;
+    reads_numbers |= is_input && model::is_floating(slot.dtype);
+    makes_places |= !is_input && model::dtype_info(slot.dtype).kind == model::DTypeKind::signed_integer;
+  }
+  return reads_numbers && makes_places;
+}
+
 RowOrigin RowOrigins::of(bool is_golden, std::uint32_t reader, std::uint32_t input) {
   const Wiring::Writers writers = runs_.wiring(is_golden).writers(reader, input);
   RowOrigin origin = writers.are_whole ? RowOrigin::data : RowOrigin::paired;
@@ -59,7 +71,7 @@ RowOrigin RowOrigins::of_result(bool is_golden, std::uint32_t execution) {
   const OperatorRole role = kind_of(runs.without_slots(execution).type).role;
   const auto place = runs_.place_of(is_golden, execution);
   RowOrigin origin = RowOrigin::data;
-  if (only_chooses(is_golden, execution)) {
+  if (only_chooses(is_golden, execution) || chooses_places(is_golden, execution)) {
     origin = RowOrigin::chosen;
   } else if (place && role == OperatorRole::computes) {
     if (runs_.has_other_output(*place))

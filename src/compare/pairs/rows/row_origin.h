@@ -28,6 +28,7 @@ class RowOrigins {
 
  private:
   bool prepares_data(bool is_golden, std::uint32_t execution) const;
+  bool chooses_places(bool is_golden, std::uint32_t execution) const;
   RowOrigin of_result(bool is_golden, std::uint32_t execution);
   RowOrigin of_inputs(bool is_golden, std::uint32_t execution);
 

@@ -71,8 +71,8 @@ std::uint32_t RowSums::source_in_batches(std::size_t place, const RowAxisMap* ma
     return phase_of(of.golden != kNone ? runs_.runs(true).without_slots(of.golden)
                                        : runs_.runs(false).without_slots(of.actual));
   };
-  if (!pair.is_whole()) return source;
-  if (is_update) {
+  if (!pair.is_whole() && phase_at(place) != model::Phase::optimizer) return source;
+  if (is_update || !pair.is_whole()) {
     const auto last = inputs_.upper_bound({place, UINT32_MAX});
     for (auto input = inputs_.lower_bound({place, 0}); input != last;)
       input = phase_at(input->second) == model::Phase::backward ? inputs_.erase(input) : std::next(input);
