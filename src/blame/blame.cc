@@ -368,6 +368,15 @@ class Trial {
     const OperatorComparison& bad = *comparison.first_bad;
     const auto place = suspects_.find(bad.run());
     if (!place || !is_paired(bad)) return;
+    if (bad.verdict == Verdict::input_differs) {
+      const auto is_other = [](const SlotComparison& slot) {
+        return side_of(slot) == model::Side::input && compare::is_difference(slot.verdict);
+      };
+      if (const auto slot = std::ranges::find_if(bad.slots, is_other); slot != bad.slots.end())
+        findings_.add(*place, Cause::input, Confidence::suspect, slot_name(*slot),
+                      "it differs by more than rounding, and what is made of it does not");
+      return;
+    }
     const bool is_open = (inputs_.lacks_gradients() && compare::has_bad_output(bad.verdict)) ||
                          !why_another_shape(bad).empty();
     // Arguments were tried.

@@ -25,6 +25,7 @@ using compare::OperatorComparison;
 
 constexpr std::size_t kMaxCulprits = 8;  // that are taken away
 constexpr std::size_t kMaxFurther = 32;  // operators that are run again after the first culprit
+constexpr double kNothing = 0.005;       // of the final error: what is shown as 0 %
 
 std::string forward_module_of(const dump::OperatorRun& run) {
   return std::string(model::without_gradients(compare::module_of(run)));
@@ -96,6 +97,10 @@ std::optional<Without> without_of(const Finding& finding) {
   }
 }
 
+bool changes_nothing(const Finding& finding) {
+  return finding.removes && std::abs(*finding.removes) < kNothing;
+}
+
 // How much of the final error goes away without each of several culprits.
 Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorComparison> suspects,
                           const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit) {
@@ -133,7 +138,11 @@ Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorCompariso
     return ok();
   }
   if (!removal) return removal.error();
-  for (std::size_t i = 0; i < culprits.size(); ++i) ranked[i]->removes = removal->shares[i];
+  for (std::size_t i = 0; i < culprits.size(); ++i) {
+    ranked[i]->removes = removal->shares[i];
+    // What the error does not depend on follows from something else, as the size of a tensor does.
+    if (changes_nothing(*ranked[i])) ranked[i]->confidence = Confidence::suspect;
+  }
   answer.removed = removal->together;
   for (const std::string& name : removal->ended)
     answer.notes.push_back("what is left without a culprit does not count what " + compare::one_line(name) +
@@ -168,7 +177,7 @@ Result<> rank_culprits(BlameAnswer& answer, std::span<const OperatorComparison> 
   merge_findings(answer.findings);
   OPDUMP_CHECK_OK(measure_culprits(answer, suspects, read, replay, limit));
   std::ranges::stable_sort(answer.findings, {}, [](const Finding& f) {
-    return std::tuple(static_cast<int>(f.confidence), f.cause == Cause::unknown,
+    return std::tuple(static_cast<int>(f.confidence), changes_nothing(f), f.cause == Cause::unknown,
                       -std::max(f.removes.value_or(0), 0.0));
   });
   return ok();

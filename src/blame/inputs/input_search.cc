@@ -133,6 +133,9 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
     if (maker && find_producer(actual_, *suspects_[i].actual, compare::other_elements(actual, golden)))
       findings_.add(i, Cause::input, Confidence::certain, name,
                     "it is another part of what " + made_by + " made" + describe_view(i));
+    else if (const std::string other = recorded_maker(*suspects_[i].actual, slot.actual->index);
+             !other.empty() && other != made_by)
+      blame_other_maker(i, slot, other, made_by);
     else
       findings_.add(i, Cause::overwritten, Confidence::certain, name,
                     "its memory was changed after " + made_by + " had made it, and by no recorded operator");
@@ -143,6 +146,20 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
   const bool is_large = !slot.metrics || distance > 100 * compare::default_tolerance(slot.dtype).rtol;
   findings_.add(i, Cause::input, is_large || produced_nothing_ ? Confidence::certain : Confidence::suspect,
                 name, explain_data(golden_, *suspects_[i].golden, slot, golden, actual));
+}
+
+// Actual's memory was not changed: the program gives it another tensor, or a view of one.
+void InputSearch::blame_other_maker(std::uint32_t i, const SlotComparison& slot, const std::string& other,
+                                    const std::string& made_by) {
+  const std::string of_golden = recorded_maker(*suspects_[i].golden, slot.golden->index),
+                    name = compare::slot_name(slot);
+  if (of_golden == other)  // a view, of another tensor or of another part
+    findings_.add(i, Cause::input, Confidence::certain, name,
+                  "it is another tensor than what " + made_by + " made" + describe_view(i));
+  else
+    findings_.add(
+        i, Cause::sequence, Confidence::certain, {},
+        Rewired{name, other, of_golden.empty() ? made_by : of_golden}.describe() + describe_view(i));
 }
 
 // Whether steps between a culprit and this operator were not recorded: they have changed the weights.

@@ -61,6 +61,8 @@ class InputSearch {
 
   bool blame_copied_data(std::uint32_t i, const compare::SlotComparison& slot, std::uint32_t copy);
   void note_feeder(const compare::OperatorComparison& reader, std::uint32_t producer);
+  void blame_other_maker(std::uint32_t i, const compare::SlotComparison& slot, const std::string& other,
+                         const std::string& made_by);
   void blame_input(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
                    const Elements& actual, const std::optional<dump::OperatorRun>& maker);
   bool comes_after_a_gap(const compare::OperatorComparison& reader) const;
