@@ -170,7 +170,7 @@ def test_what_pytorch_does_by_hand(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("program, culprit", [
-    ("generate_cache", None), ("bilstm_tagger", None), ("moe", None), ("lora_merge", None), ("resume", None), ("gcn", None),
+    ("generate_cache", None), ("bilstm_tagger", None), ("moe_sorted", None), ("lora_merge", None), ("resume", None), ("gcn_dense", None),
     ("ppo_logprobs", None), ("accumulate", None),
     ("ddpm", "linspace"), ("mlm_decay", "optimizer-AdamW"), ("mean_teacher", "copy_|batch_norm"), ("whisper_cache", "arange"),
     ("label_smooth", "mean-op|expand-op|log_softmax"), ("vqvae", "vq-VectorQuantizer|add-op"), ("bf16_rope", "rotary_emb|arange"),

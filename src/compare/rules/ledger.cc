@@ -108,7 +108,8 @@ bool has_recorded_output(const OperatorComparison& op) {
 }
 
 ErrorBounds::State state_of(const OperatorComparison& op) {
-  if (!is_fine(op.verdict)) return ErrorBounds::State::open;
+  // What other operators excuse, as a factor of all gradients, is not right by itself.
+  if (!is_fine(op.verdict) || op.as_measured) return ErrorBounds::State::open;
   const bool is_measured = std::ranges::all_of(op.slots, [](const SlotComparison& slot) {
     return side_of(slot) != model::Side::output || (slot.metrics && slot.parts == nullptr);
   });

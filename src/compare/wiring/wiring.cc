@@ -190,31 +190,43 @@ std::vector<std::uint32_t> Wiring::likely_readers(Output output) const {
   return {found.begin(), found.end()};
 }
 
+std::vector<std::uint32_t> Wiring::users(Output output) const {
+  std::vector<std::uint32_t> found;
+  if (!is_recorded()) return found;
+  read_uses();
+  if (const auto uses = uses_.find(output); uses != uses_.end())
+    for (const Use& use : uses->second)
+      if (!use.overwrites) found.push_back(use.reader);
+  if (const auto viewers = viewed_.find(output.execution); viewers != viewed_.end())
+    found.insert(found.end(), viewers->second.begin(), viewers->second.end());
+  return found;
+}
+
 bool Wiring::is_overwritten_unread(std::uint32_t execution) const {
   if (!is_recorded()) return false;
   read_uses();
   return is_dead(execution, 0);
 }
 
-// Its outputs are replaced, and what reads them before only writes to them in place and is replaced, too.
+// Each of its outputs is replaced, or what reads it before is dead, too; or nothing reads it beside one that
+// is.
 bool Wiring::is_dead(std::uint32_t execution, unsigned depth) const {
   if (const auto known = dead_.find(execution); known != dead_.end()) return known->second;
   if (depth == kMostInARow) return false;
   dead_.emplace(execution, false);  // what a file says of makers may go in circles
-  bool is_dead_here = !viewed_.contains(execution), has_output = false;
+  bool is_dead_here = !viewed_.contains(execution), has_dead_output = false;
   for (const dump::Slot& slot : runs_.slots(execution)) {
     if (slot.side != model::Side::output || !is_dead_here) continue;
-    has_output = true;
     const auto uses = uses_.find({execution, slot.index});
-    // What nobody is known to read, nobody is known to replace, either.
-    is_dead_here = uses != uses_.end() && std::ranges::any_of(uses->second, [&](const Use& use) {
-                     return use.overwrites || runs_.without_slots(use.reader).type.ends_with('_');
-                   });
-    is_dead_here = is_dead_here && std::ranges::all_of(uses->second, [&](const Use& use) {
-                     return use.overwrites || is_unread_view(use.reader) || is_dead(use.reader, depth + 1);
-                   });
+    if (uses == uses_.end()) continue;
+    // Memory may leave the engine through a view that no operator reads: that alone replaces nothing.
+    has_dead_output |= std::ranges::any_of(
+        uses->second, [&](const Use& use) { return use.overwrites || !is_view(use.reader); });
+    is_dead_here = std::ranges::all_of(uses->second, [&](const Use& use) {
+      return use.overwrites || is_unread_view(use.reader) || is_dead(use.reader, depth + 1);
+    });
   }
-  return dead_[execution] = has_output && is_dead_here;
+  return dead_[execution] = has_dead_output && is_dead_here;
 }
 
 bool Wiring::is_unread_view(std::uint32_t execution) const {

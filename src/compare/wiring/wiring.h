@@ -63,6 +63,9 @@ class Wiring {
   // as another step lists them. Empty if none is known.
   std::vector<std::uint32_t> likely_readers(Output output) const;
 
+  // The executions that read an output itself, or take a view of it, whoever reads that.
+  std::vector<std::uint32_t> users(Output output) const;
+
   // Whether everything that an execution made was replaced before anything read it: a random initialisation
   // over which weights are loaded. A view that no operator reads is no reader: memory that leaves the engine
   // has no known maker from then on. False where that is not certain, as always where nothing is recorded.

@@ -29,7 +29,8 @@ class NeverRead : public RuleState {
     };
     const auto is_vain = [&](const Wiring& wiring, std::uint32_t execution) {
       return execution != OperatorPair::kNone &&
-             (wiring.is_overwritten_unread(execution) || (is_single && draws_in_vain(wiring, execution)));
+             (wiring.is_overwritten_unread(execution) || (is_single && draws_in_vain(wiring, execution)) ||
+              (fills_memory(wiring, execution, kMostInARow) && is_unread(wiring, execution, kMostInARow)));
     };
     if (std::ranges::none_of(op.slots, is_output) ||
         (!is_vain(*study_.golden_wiring, pair.golden) && !is_vain(*study_.actual_wiring, pair.actual)))
@@ -63,6 +64,37 @@ class NeverRead : public RuleState {
       if (slot.side == model::Side::input && slot.undumped_reason != "only written to") return false;
       if (slot.side == model::Side::output && !wiring.likely_readers({execution, slot.index}).empty())
         return false;
+    }
+    return true;
+  }
+
+  static constexpr unsigned kMostInARow = 32;  // operators that fill one tensor in place
+
+  // Whether it fills memory in place with random numbers, or changes such, as initial values of a weight are
+  // made. What a program draws for itself is a tensor of its own.
+  static bool fills_memory(const Wiring& wiring, std::uint32_t execution, unsigned left) {
+    const std::string type(wiring.runs().without_slots(execution).type);
+    if (!type.ends_with('_') || left == 0) return false;
+    for (const dump::Slot& slot : wiring.runs().slots(execution)) {
+      if (slot.side != model::Side::input || !model::is_floating(slot.dtype)) continue;
+      if (slot.undumped_reason == "only written to") return model::has_trait(type, model::Trait::random);
+      const Wiring::Writers writers = wiring.writers(execution, slot.index);
+      return writers.are_whole && !writers.executions.empty() &&
+             fills_memory(wiring, std::ranges::max(writers.executions), left - 1);
+    }
+    return false;
+  }
+
+  // Whether nothing reads what it makes but operators that change it in place, and these are not read,
+  // either.
+  static bool is_unread(const Wiring& wiring, std::uint32_t execution, unsigned left) {
+    for (const dump::Slot& slot : wiring.runs().slots(execution)) {
+      if (slot.side != model::Side::output) continue;
+      // Through a view that no operator reads, NumPy may have it.
+      for (const std::uint32_t reader : wiring.users({execution, slot.index}))
+        if (reader <= execution || left == 0 || !wiring.runs().without_slots(reader).type.ends_with('_') ||
+            !is_unread(wiring, reader, left - 1))
+          return false;
     }
     return true;
   }

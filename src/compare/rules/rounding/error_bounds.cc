@@ -38,7 +38,7 @@ double root_mean_square(const std::vector<double>& numbers) {
 
 // What an operator reads for one element of its lists, or for the only one: as many elements as it makes, or
 // one for all of them.
-struct Operand {
+struct BoundedNumbers {
   std::vector<double> values;
   std::shared_ptr<const ErrorBounds::Elements> bounds;
 
@@ -173,7 +173,7 @@ ErrorBounds::Bounds ErrorBounds::compute_elementwise(bool is_golden, std::uint32
   const auto values = numbers_of(output);
   if (!values) return nullptr;
   const auto lists = ElementLists::of(op.type, op.form.get());
-  std::vector<Operand> operands;
+  std::vector<BoundedNumbers> operands;
   for (const Slot& slot : op.slots) {
     if (slot.side != model::Side::input) continue;
     const auto element = lists ? lists->element_of_input(slot.index) : std::nullopt;
@@ -190,7 +190,7 @@ ErrorBounds::Bounds ErrorBounds::compute_elementwise(bool is_golden, std::uint32
     double others = 0;  // relative
     for (std::size_t k = adds ? 1 : 0; k < operands.size(); ++k) others += operands[k].relative_bound(i);
     others = std::min(others, kAll);
-    const Operand& first = operands.front();
+    const BoundedNumbers& first = operands.front();
     const double result = (*values)[i];
     (*all)[i] =
         static_cast<float>(adds ? first.bound(i) + others * std::abs(result - first.values[first.at(i)])
