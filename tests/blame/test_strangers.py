@@ -214,7 +214,7 @@ def test_what_may_fool_excuses(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("norm", None), ("keys", None), ("momentum", None), ("norm_fault", "HandNorm"), ("keys_fault", "Gradients/Default/mul-op"),
-    ("momentum_fault", "optimizer-ListMomentum/_foreach_mul_-op0"),
+    ("momentum_fault", "optimizer-ListMomentum/_foreach_mul_-op0"), ("tiny", None), ("tiny_fault", "optimizer-HandAdam"),
 ])
 def test_gradients_of_rounding_alone(name, culprit, tmp_path):
     """No digit of them agrees, and each run computes them and steps along them by operators of its own."""

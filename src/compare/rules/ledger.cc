@@ -113,7 +113,8 @@ ErrorBounds::State state_of(const OperatorComparison& op) {
   const bool is_measured = std::ranges::all_of(op.slots, [](const SlotComparison& slot) {
     return side_of(slot) != model::Side::output || (slot.metrics && slot.parts == nullptr);
   });
-  return is_measured ? ErrorBounds::State::measured : ErrorBounds::State::settled;
+  if (!is_measured) return ErrorBounds::State::settled;
+  return op.verdict == Verdict::rounding ? ErrorBounds::State::rounding : ErrorBounds::State::matching;
 }
 
 }  // namespace

@@ -91,6 +91,18 @@ elif kind == "keys":  # the bias of keys; one run takes rows in threes, and step
             total += loss.item()
         opt.step()
         print(total)
+elif kind == "tiny":  # gradients that an absolute tolerance hides; those of the fault go the other way in part
+    net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 2))
+    if fault:
+        net[0].weight.register_hook(lambda g: g * torch.tensor([1.0, -1.0]).repeat(4)[:, None])
+    x, y = torch.randn(16, 6), torch.randn(16, 2)
+    opt = (HandAdam(net.parameters(), 1e-3) if actual else torch.optim.Adam(net.parameters(), lr=1e-3, foreach=False))
+    for _ in range(3):
+        opt.zero_grad()
+        loss = F.mse_loss(net(x), y)
+        (loss * 3e-8).backward()
+        opt.step()
+        print(loss.item())
 elif kind == "momentum":  # a convolution before a batch norm; one run steps by lists, and with another momentum in the fault
     net = nn.Sequential(nn.Conv1d(3, 8, 3), nn.BatchNorm1d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 10, 4))
     x, y = torch.randn(8, 3, 12), torch.randint(0, 4, (8,))

@@ -36,6 +36,11 @@ double root_mean_square(const std::vector<double>& numbers) {
   return numbers.empty() ? 0 : std::sqrt(sum / static_cast<double>(numbers.size()));
 }
 
+// By how much elements differ that nothing makes uncertain.
+double own_rounding(const std::vector<double>& numbers, double u, double noise) {
+  return std::max(kExactRoundoffs * u, noise) * root_mean_square(numbers);
+}
+
 // What an operator reads for one element of its lists, or for the only one: as many elements as it makes, or
 // one for all of them.
 struct BoundedNumbers {
@@ -99,7 +104,7 @@ ErrorBounds::Bounds ErrorBounds::of_input(bool is_golden, std::uint32_t reader, 
     const bool is_exact = !wiring.is_recorded() || (recorded.is_known && !recorded.maker);
     return is_exact ? std::make_shared<const Elements>(size_of(input), 0.F) : nullptr;
   }
-  if (size_of(input) > room_) return nullptr;
+  if (size_of(input) > room_ || !is_followed(is_golden, *maker)) return nullptr;
   const dump::Runs& runs = of(is_golden).wiring->runs();
   const auto values = numbers_of(input);
   if (!values) return nullptr;
@@ -110,41 +115,53 @@ ErrorBounds::Bounds ErrorBounds::of_input(bool is_golden, std::uint32_t reader, 
   return nullptr;
 }
 
-ErrorBounds::Bounds ErrorBounds::of_output(bool is_golden, std::uint32_t run, const Slot& output,
-                                           double noise) {
+const std::size_t* ErrorBounds::place_of(bool is_golden, std::uint32_t run) {
   OfRun& side = is_golden ? golden_ : actual_;
   if (side.places.empty())
     for (std::size_t place = 0; place < pairs_.size(); ++place)
       side.places.emplace(is_golden ? pairs_[place].golden : pairs_[place].actual, place);
+  const auto found = side.places.find(run);
+  return found == side.places.end() ? nullptr : &found->second;
+}
+
+// Of a pair that may be wrong, or that is not looked at yet, nothing is known.
+bool ErrorBounds::is_followed(bool is_golden, std::uint32_t run) {
+  const std::size_t* const place = place_of(is_golden, run);
+  return place != nullptr && (!pairs_[*place].is_whole() || states_[*place] > State::open);
+}
+
+ErrorBounds::Bounds ErrorBounds::of_output(bool is_golden, std::uint32_t run, const Slot& output,
+                                           double noise) {
+  if (!is_followed(is_golden, run) || depth_ == kMostInARow) return nullptr;
   const auto [known, is_new] = known_.try_emplace({is_golden, run, output.index});
   if (!is_new) return known->second;
-  const auto place = side.places.find(run);
-  if (place == side.places.end() || depth_ == kMostInARow) return nullptr;
-  const OperatorPair& pair = pairs_[place->second];
-  const State state = states_[place->second];
-  if (pair.is_whole() && (state == State::unseen || state == State::open)) {
-    known_.erase(known);  // it may be settled later
-    return nullptr;
-  }
+  const std::size_t place = *place_of(is_golden, run);
   ++depth_;
-  Bounds bounds = pair.is_whole() && state == State::measured ? measure(pair, output) : nullptr;
-  if (bounds == nullptr) bounds = compute(is_golden, run, output, noise);
+  Bounds bounds = compute(is_golden, run, output, noise);
+  if (pairs_[place].is_whole() && states_[place] >= State::matching)
+    bounds = measure(place, output, noise, std::move(bounds));
   --depth_;
   return known->second = std::move(bounds);
 }
 
-// Of what both runs have: by how much they differ.
-ErrorBounds::Bounds ErrorBounds::measure(const OperatorPair& pair, const Slot& output) {
+// Of what both runs have: by how much they differ, but for what a tolerance may hide; and by `own`, if that
+// is known.
+ErrorBounds::Bounds ErrorBounds::measure(std::size_t place, const Slot& output, double noise, Bounds own) {
+  const OperatorPair& pair = pairs_[place];
   std::optional<std::vector<double>> sides[2];
   for (const bool is_golden : {true, false})
     for (const Slot& slot : of(is_golden).wiring->runs().slots(is_golden ? pair.golden : pair.actual))
       if (slot.side == model::Side::output && slot.index == output.index && size_of(slot) <= room_)
         sides[is_golden] = numbers_of(slot);
-  if (!sides[0] || !sides[1] || sides[0]->size() != sides[1]->size()) return nullptr;
+  if (!sides[0] || !sides[1] || sides[0]->size() != sides[1]->size()) return own;
   room_ -= sides[0]->size();
+  const double most =
+      states_[place] == State::rounding ? HUGE_VAL : own_rounding(*sides[1], roundoff(output.dtype), noise);
   auto bounds = std::make_shared<Elements>(sides[0]->size());
-  for (std::size_t i = 0; i < bounds->size(); ++i)
-    (*bounds)[i] = static_cast<float>(std::abs((*sides[0])[i] - (*sides[1])[i]));
+  for (std::size_t i = 0; i < bounds->size(); ++i) {
+    const double difference = std::min(most, std::abs((*sides[0])[i] - (*sides[1])[i]));
+    (*bounds)[i] = std::max(static_cast<float>(difference), own == nullptr ? 0.F : (*own)[i]);
+  }
   return bounds;
 }
 
@@ -208,7 +225,7 @@ bool ErrorBounds::explain_input(std::size_t place, const Slot& golden, const Slo
   const auto g = numbers_of(golden), a = numbers_of(actual);
   if (!g || !a || g->size() != of_golden->size() || a->size() != g->size()) return false;
   const double u = std::max(roundoff(golden.dtype), roundoff(actual.dtype));
-  const double own = std::max(kExactRoundoffs * u, noise) * root_mean_square(*g);
+  const double own = own_rounding(*g, u, noise);
   for (std::size_t i = 0; i < g->size(); ++i)
     if (!(std::abs((*g)[i] - (*a)[i]) <= own + (*of_golden)[i] + (*of_actual)[i])) return false;
   return true;

@@ -21,10 +21,10 @@ namespace opdump::compare {
 // Of a tensor of floating numbers, row by row; nothing of others.
 std::optional<std::vector<double>> numbers_of(const dump::Slot& slot);
 
-// A tensor that operators of both runs make, and that is right within rounding in both, is off by as much as
-// the two differ. One that is what is left of a sum is off by the rounding of its terms, and one that
-// operators compute element by element by what they make of the bounds of what they read. Nothing else is
-// followed. A tensor that no operator made is exact.
+// A tensor that operators of both runs make, and that differs by rounding, is off by as much as the two
+// differ. One that is what is left of a sum is off by the rounding of its terms, and one that operators
+// compute element by element by what they make of the bounds of what they read. Nothing else is followed. A
+// tensor that no operator made is exact.
 class ErrorBounds {
  public:
   using Elements = std::vector<float>;  // absolute, row by row
@@ -34,9 +34,10 @@ class ErrorBounds {
   // What is known of the pair at `place`.
   enum class State : std::uint8_t {
     unseen,
-    open,     // it may be wrong
-    settled,  // right within rounding, and not all of its outputs were compared
-    measured  // right within rounding in all of its outputs
+    open,      // it may be wrong
+    settled,   // right within rounding, and not all of its outputs were compared
+    matching,  // its outputs are within a tolerance, of which an absolute one may hide all of a small number
+    rounding   // its outputs differ by rounding
   };
   void set(std::size_t place, State state) { states_[place] = state; }
 
@@ -59,8 +60,11 @@ class ErrorBounds {
     std::map<std::uint32_t, std::size_t> places;  // in pairs, by execution
   };
   const OfRun& of(bool is_golden) const { return is_golden ? golden_ : actual_; }
+  // In the pairs; null where it is in none.
+  const std::size_t* place_of(bool is_golden, std::uint32_t run);
+  bool is_followed(bool is_golden, std::uint32_t run);
   std::optional<std::uint32_t> maker_of(bool is_golden, std::uint32_t reader, const dump::Slot& input) const;
-  Bounds measure(const OperatorPair& pair, const dump::Slot& output);
+  Bounds measure(std::size_t place, const dump::Slot& output, double noise, Bounds own);
   Bounds compute(bool is_golden, std::uint32_t run, const dump::Slot& output, double noise);
   Bounds compute_elementwise(bool is_golden, std::uint32_t run, const dump::OperatorRun& op,
                              const dump::Slot& output, double noise);
