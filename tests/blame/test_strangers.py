@@ -13,6 +13,7 @@ import pytest
 OPDUMP = pathlib.Path(os.environ["OPDUMP_BIN"])
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 TORCH2 = os.environ.get("OPDUMP_TORCH2", "")
+TRANSFORMERS = os.environ.get("OPDUMP_VLLM", "")  # vLLM's Python has them
 
 
 def wrong(name, culprit, said):
@@ -30,13 +31,14 @@ def marked_line(program, name):
 
 
 def check(folder, program, name, culprit, python=sys.executable, sides=None):
-    """Records both runs. `culprit` is a pattern of the operator that compare or blame must name, or None where nothing is wrong. `sides`: the
-    arguments of the two runs."""
+    """Records both runs, of one program or of two. `culprit` is a pattern of the operator that compare or blame must name, or None where
+    nothing is wrong. `sides`: the arguments of the two runs."""
     if not os.path.exists(python):
         pytest.skip("no torch from PyPI: tools/fetch_torch.sh")
     names = [name] if name else []
-    for recording, arguments in zip(("golden", "actual"), sides or (names, [*names, "actual"])):
-        done = subprocess.run([OPDUMP, "run", "-o", recording, "--steps", "all", "--", python, PROGRAMS / program, *arguments],
+    of_golden, of_actual = (program, program) if isinstance(program, str) else program
+    for recording, of_run, arguments in zip(("golden", "actual"), (of_golden, of_actual), sides or (names, [*names, "actual"])):
+        done = subprocess.run([OPDUMP, "run", "-o", recording, "--steps", "all", "--", python, PROGRAMS / of_run, *arguments],
                               cwd=folder, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
     compared = subprocess.run([OPDUMP, "compare", "golden", "actual", "--json"], cwd=folder, capture_output=True, text=True, timeout=600)
@@ -50,7 +52,7 @@ def check(folder, program, name, culprit, python=sys.executable, sides=None):
         return
     assert 1 in (compared.returncode, blamed.returncode), said
     named = [record for record in [summary.get("first_bad"), *answer["findings"][:1]] if record]
-    assert any(re.search(culprit, record["operator"]) and (record.get("source") or "").endswith(marked_line(program, name))
+    assert any(re.search(culprit, record["operator"]) and (record.get("source") or "").endswith(marked_line(of_golden, name))
                for record in named), said
 
 
@@ -177,6 +179,21 @@ def test_what_pytorch_does_by_hand(name, culprit, tmp_path):
 ])
 def test_programs_of_one_who_knows_nothing_of_opdump(program, culprit, tmp_path):
     check(tmp_path, f"../pairs/{program}.py", "", culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("gnn sound", None), ("gan sound", None), ("detect sound", None), ("quant sound", None), ("gen sound", None), ("gptga sound", None),
+    wrong("rl sound", None, "casts of other tensors to other types have one name, and are paired by it"),
+    wrong("beam sound", None, "rows of a batch are not looked for in as many steps"),
+    ("gnn fault1", "index_add_"), ("gnn fault2", "index_add"), ("gan fault1", "bn-BatchNorm2d/native_batch_norm_backward"),
+    ("gan fault2", "binary_cross_entropy_with_logits"), ("detect fault1", "Default/sub-op|maximum"), ("detect fault2", "index"),
+    ("quant fault1", "amax"), ("quant fault2", "floor|clamp"), ("rl fault1", "Default/(mul|sub|add)"), ("beam fault1", "index-op0"),
+    ("gptga fault1", "nll_loss"), ("gptga fault2", "optimizer-AdamW/lerp_"),
+])
+def test_versions_of_a_program(name, culprit, tmp_path):
+    family, version = name.split()
+    check(tmp_path, [f"../pairs/{family}/{side}.py" for side in ("golden", version)], "", culprit, sides=([], []),
+          python={"gen": TRANSFORMERS, "gptga": TRANSFORMERS, "gnn": TORCH2}.get(family, sys.executable))
 
 
 @pytest.mark.parametrize("name, culprit", [
