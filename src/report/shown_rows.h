@@ -26,7 +26,7 @@ class ShownRows {
   // Whether the operator has a row. In another order than that of execution, ordered() may still leave it
   // out.
   bool wants(const compare::OperatorComparison& op) {
-    if (!style_.all && (op.is_alone || is_copy_of_one(op) || compare::is_fine(op.verdict))) return false;
+    if (!style_.all && (op.is_alone || is_no_difference(op) || compare::is_fine(op.verdict))) return false;
     if (style_.order != TableStyle::Order::execution || wanted_ < most()) return ++wanted_, true;
     ++left_out_;
     return false;
@@ -60,10 +60,11 @@ class ShownRows {
   std::uint64_t left_out() const { return left_out_ + (wanted_ > most() ? wanted_ - most() : 0); }
 
  private:
-  // What only one run copies is no difference: what reads the copy is compared.
-  static bool is_copy_of_one(const compare::OperatorComparison& op) {
+  // What only one run copies is no difference: what reads the copy is compared. Nor is what its loader's
+  // workers prepare.
+  static bool is_no_difference(const compare::OperatorComparison& op) {
     return (op.golden == nullptr || op.actual == nullptr) &&
-           model::has_trait(op.run().type, model::Trait::copies);
+           (model::has_trait(op.run().type, model::Trait::copies) || compare::runs_ahead(op.run()));
   }
   struct Kept {
     Row row;

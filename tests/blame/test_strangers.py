@@ -30,9 +30,10 @@ def marked_line(program, name):
     return ""
 
 
-def check(folder, program, name, culprit, python=sys.executable, sides=None):
+def check(folder, program, name, culprit, python=sys.executable, sides=None, is_strict=False):
     """Records both runs, of one program or of two. `culprit` is a pattern of the operator that compare or blame must name, or None where
-    nothing is wrong. `sides`: the arguments of the two runs."""
+    nothing is wrong. `sides`: the arguments of the two runs. If `is_strict`, both say that nothing is wrong, and blame is not certain of
+    anything else than the culprit."""
     if not os.path.exists(python):
         pytest.skip("no torch from PyPI: tools/fetch_torch.sh")
     names = [name] if name else []
@@ -47,13 +48,15 @@ def check(folder, program, name, culprit, python=sys.executable, sides=None):
     summary, answer = json.loads(compared.stdout.splitlines()[-1]), json.loads(blamed.stdout)
     said = f"compare exits {compared.returncode}: {summary['text']}\nblame exits {blamed.returncode}: {json.dumps(answer, indent=1)}"
     if culprit is None:
-        assert {compared.returncode, blamed.returncode} <= {0, 3}, said
+        assert {compared.returncode, blamed.returncode} <= ({0} if is_strict else {0, 3}), said
         assert 0 in (compared.returncode, blamed.returncode) or summary["text"], said
         return
     assert 1 in (compared.returncode, blamed.returncode), said
     named = [record for record in [summary.get("first_bad"), *answer["findings"][:1]] if record]
     assert any(re.search(culprit, record["operator"]) and (record.get("source") or "").endswith(marked_line(of_golden, name))
                for record in named), said
+    certain = [finding for finding in answer["findings"][:1] if is_strict and finding["confidence"] == "certain"]
+    assert all(re.search(culprit, finding["operator"]) for finding in certain), said
 
 
 @pytest.mark.parametrize("name, culprit", [
@@ -307,3 +310,44 @@ def test_a_model_is_built_anew_in_one_process(name, culprit, tmp_path):
 ])
 def test_the_same_is_computed_in_another_way(name, culprit, tmp_path):
     check(tmp_path, "others.py", name, culprit, TORCH2)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("moved", None), ("truncated", None), ("scaled", None), ("spare_head", None), ("scaled_lost", "randn"),
+    wrong("orthogonal", None, "what a decomposition makes of a draw, and is loaded over, counts as a reader"),
+    wrong("assigned", None, "weights that are replaced rather than overwritten: nothing reads them"),
+    wrong("given_data", None, "weights that are replaced rather than overwritten: nothing reads them"),
+    wrong("built_anew", None, "the weights of a layer that another one replaces: nothing reads them"),
+])
+def test_more_results_that_nobody_reads(name, culprit, tmp_path):
+    check(tmp_path, "unread_too.py", name, culprit, TORCH2 if name == "assigned" else sys.executable, is_strict=True)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("saves_one_column_more", "clone|slice"), ("rounded_up", "2-MaxPool2d/"), ("best_five", "topk"), ("exported_in_four_bits", "Default/div-op0"),
+    ("dropout_in_evaluation", "2-Dropout/"),
+    wrong("more_batches_one_brighter", "Default/mul-op", "blame is certain of the linear layer's input: the batch is taken for the third one"),
+    ("batch_of_one", None), ("heads_kept_apart", None), ("evaluated_at_once", None),
+])
+def test_more_shapes_and_tails(name, culprit, tmp_path):
+    check(tmp_path, "shapes_too.py", name, culprit, is_strict=True)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("norm_at_zero", "Gradients/Default/(mul|div|pow)"), ("logsumexp_by_hand", "Default/exp-op0"), ("entropy_of_certainty", "Default/log-op0"),
+    ("decay_of_biases", "optimizer-AdamW/mul_"),
+    wrong("variance_in_half", "Default/(mul-op1|sum-op0)", "blame is certain that memory of golden's operator was changed, where actual casts"),
+    ("padded_scores", None), ("adagrad_reversed", None), ("nadam_in_groups", None),
+])
+def test_more_infinities_and_optimizers(name, culprit, tmp_path):
+    check(tmp_path, "overflows_too.py", name, culprit, is_strict=True)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("ddp", None), ("fully_shard", None), wrong("fsdp", None, "parameters that are flattened into one: the cat is only in actual"),
+    ("ddp_fault", "1-Block/norm-LayerNorm/"), ("fully_shard_fault", "1-Block/norm-LayerNorm/"), ("fsdp_fault", "1-Block/norm-LayerNorm/"),
+    wrong("eager", None, "operators of a region that a backend runs as it is are in no module: the answer is incomplete"),
+    wrong("eager_fault", "layer_norm", "operators of a region that a backend runs as it is are in no module, and a product is named"),
+])
+def test_more_wrappers(name, culprit, tmp_path):
+    check(tmp_path, "wrappers_too.py", name, culprit, TORCH2, is_strict=True)

@@ -249,6 +249,48 @@ def test_memory_that_a_random_operator_overwrites_does_not_count_in_a_h5(tmp_pat
     assert {row["verdict"] for row in written if row["operator"] in ("uniform_", "exponential_")} == {"skipped"}, written
 
 
+def test_overloads_of_what_overwrites_do_not_read_in_a_h5(tmp_path):
+    """`random__from` is `random_`, too. The C library fills what was not initialised with another byte in each run."""
+    for byte in "50", "100":
+        subprocess.run([OPDUMP, "run", "--compat", "dumper", "--", sys.executable, PROGRAMS / "overwritten_overloads.py", tmp_path / f"{byte}.h5"],
+                       cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "MALLOC_PERTURB_": byte})
+    compared = subprocess.run([OPDUMP, "compare", "50.h5", "100.h5"], cwd=tmp_path, capture_output=True, text=True)
+    assert compared.returncode == 0, compared.stdout
+
+
+@pytest.mark.parametrize("program, golden, actual, options", [
+    ("loader_workers.py", ["0"], ["2"], []), ("compiled_layers.py", [], ["compiled"], ["--compiled", "opaque"]),
+])
+def test_what_is_explained_is_no_row(program, golden, actual, options, tmp_path):
+    """Operators of workers, and of a region that one run alone compiles, are not shown as missing above "no difference"."""
+    python = os.environ.get("OPDUMP_TORCH2", "") if options else sys.executable
+    if not os.path.exists(python):
+        pytest.skip("no torch from PyPI: tools/fetch_torch.sh")
+    for name, arguments in ("golden", golden), ("actual", actual):
+        subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", *options, "--", python, PROGRAMS / program, *arguments], cwd=tmp_path,
+                       check=True, capture_output=True)
+    shown, everything = (subprocess.run([OPDUMP, "compare", "golden", "actual", *more], cwd=tmp_path, capture_output=True, text=True)
+                         for more in ([], ["--all"]))
+    assert shown.returncode == 0 and shown.stdout.splitlines()[-1].startswith("no difference"), shown.stdout
+    alone = ("missing  ", "extra    ")
+    assert not [line for line in shown.stdout.splitlines() if line.startswith(alone)], shown.stdout
+    assert [line for line in everything.stdout.splitlines() if line.startswith(alone)], everything.stdout
+
+
+def test_two_halves_of_a_batch_are_the_batch(answers):
+    (compared, summary), (blamed, blame) = answers("accumulated-or-whole-batch.py")
+    assert (compared, blamed) == (0, 0), summary["text"]
+    assert blame["findings"] == []
+
+
+def test_a_row_alone_is_that_of_the_batch(answers):
+    """The rows agree; without --rows, that one run has fewer is not known to be meant."""
+    (compared, summary), (blamed, blame) = answers("row-alone-or-in-batch.py")
+    assert (compared, blamed) == (3, 3), summary["text"]
+    assert summary["first_bad"] is None and blame["findings"] == []
+    assert any("the only row = row 0 of 4" in note for note in summary["notes"]), summary["notes"]
+
+
 @pytest.mark.skipif(not os.path.exists(os.environ.get("OPDUMP_TORCH2", "")), reason="no torch from PyPI: tools/fetch_torch.sh")
 def test_code_that_a_compiler_gets_wrong_is_named(answers):
     (compared, summary), (blamed, blame) = answers("compiled-default-hides-bug.py", python=os.environ["OPDUMP_TORCH2"])

@@ -140,7 +140,12 @@ Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorCompariso
   if (!removal) return removal.error();
   for (std::size_t i = 0; i < culprits.size(); ++i) {
     ranked[i]->removes = removal->shares[i];
-    // What the error does not depend on follows from something else, as the size of a tensor does.
+    // What the error does not depend on follows from something else, as the size of a tensor does. What a
+    // loader's worker makes is handed on by no operator.
+    const bool is_read = std::ranges::any_of(ranked[i]->executions, [&](std::size_t execution) {
+      return read.contains(static_cast<std::uint32_t>(execution));
+    });
+    if (!is_read) ranked[i]->removes.reset();
     if (changes_nothing(*ranked[i])) ranked[i]->confidence = Confidence::suspect;
   }
   answer.removed = removal->together;

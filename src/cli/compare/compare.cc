@@ -230,10 +230,12 @@ class Reporter {
         terminal::print(line);
       });
       if (has_modules) terminal::print("\n");
-      table_.print(comparison.has_ranks, [&](std::string_view line) {
-        has_table = true;
-        terminal::print(line);
-      });
+      // Where nothing differs, what one run alone has is explained: it is no row.
+      if (comparison.outcome != compare::Answer::same || arguments_.all)
+        table_.print(comparison.has_ranks, [&](std::string_view line) {
+          has_table = true;
+          terminal::print(line);
+        });
       if (has_table) terminal::print("\n");
       if (!chosen.empty())
         terminal::print("rows: only those of " + chosen + "; what follows is about all operators\n");
