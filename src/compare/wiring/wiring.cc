@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compare/names.h"
 #include "compare/wiring/content.h"
 #include "compare/wiring/producer.h"
 
@@ -221,12 +222,22 @@ bool Wiring::is_dead(std::uint32_t execution, unsigned depth) const {
     if (uses == uses_.end()) continue;
     // Memory may leave the engine through a view that no operator reads: that alone replaces nothing.
     has_dead_output |= std::ranges::any_of(
-        uses->second, [&](const Use& use) { return use.overwrites || !is_view(use.reader); });
+        uses->second, [&](const Use& use) { return use.overwrites || hands_on(execution, use.reader); });
     is_dead_here = std::ranges::all_of(uses->second, [&](const Use& use) {
-      return use.overwrites || is_unread_view(use.reader) || is_dead(use.reader, depth + 1);
+      return use.overwrites || is_unread_view(use.reader) ||
+             (hands_on(execution, use.reader) && is_dead(use.reader, depth + 1));
     });
   }
   return dead_[execution] = has_dead_output && is_dead_here;
+}
+
+// Whether `reader` changes what an execution made, or makes something of it before a network is trained: the
+// steps of a training replace what they read, too.
+bool Wiring::hands_on(std::uint32_t execution, std::uint32_t reader) const {
+  const dump::OperatorRun of = runs_.without_slots(execution), by = runs_.without_slots(reader);
+  return by.type.ends_with('_') ||
+         (phase_of(of) == model::Phase::forward && module_of(of) == "Default" &&
+          phase_of(by) == model::Phase::forward && module_of(by) == "Default" && !is_view(reader));
 }
 
 bool Wiring::is_unread_view(std::uint32_t execution) const {

@@ -79,6 +79,7 @@ class Wiring {
   void add_writers(const dump::CallWiring::Maker& maker, std::uint32_t rank, std::int64_t step,
                    std::set<Key>& seen, Writers& found) const;
   bool is_dead(std::uint32_t execution, unsigned depth) const;
+  bool hands_on(std::uint32_t execution, std::uint32_t reader) const;
   // Through views, each once, whatever a file says of who made what. False if others may read it, too,
   // through views that their step does not list; `adds_viewers`: these are added, as another step lists them.
   bool add_readers(Output output, bool adds_viewers, std::set<std::uint32_t>& found) const;

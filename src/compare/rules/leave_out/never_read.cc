@@ -73,8 +73,9 @@ class NeverRead : public RuleState {
   // Whether it fills memory in place with random numbers, or changes such, as initial values of a weight are
   // made. What a program draws for itself is a tensor of its own.
   static bool fills_memory(const Wiring& wiring, std::uint32_t execution, unsigned left) {
-    const std::string type(wiring.runs().without_slots(execution).type);
-    if (!type.ends_with('_') || left == 0) return false;
+    const dump::OperatorRun run = wiring.runs().without_slots(execution);
+    const std::string_view type = run.type;
+    if (!type.ends_with('_') || phase_of(run) != model::Phase::forward || left == 0) return false;
     for (const dump::Slot& slot : wiring.runs().slots(execution)) {
       if (slot.side != model::Side::input || !model::is_floating(slot.dtype)) continue;
       if (slot.undumped_reason == "only written to") return model::has_trait(type, model::Trait::random);
