@@ -145,8 +145,7 @@ Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorCompariso
     const bool is_read = std::ranges::any_of(ranked[i]->executions, [&](std::size_t execution) {
       return read.contains(static_cast<std::uint32_t>(execution));
     });
-    if (!is_read) ranked[i]->removes.reset();
-    if (changes_nothing(*ranked[i])) ranked[i]->confidence = Confidence::suspect;
+    if (is_read && changes_nothing(*ranked[i])) ranked[i]->confidence = Confidence::suspect;
   }
   answer.removed = removal->together;
   for (const std::string& name : removal->ended)
