@@ -140,8 +140,9 @@ Result<> measure_culprits(BlameAnswer& answer, std::span<const OperatorCompariso
   if (!removal) return removal.error();
   for (std::size_t i = 0; i < culprits.size(); ++i) {
     ranked[i]->removes = removal->shares[i];
-    // What the error does not depend on follows from something else, as the size of a tensor does. What a
-    // loader's worker makes is handed on by no operator.
+    // What the error does not depend on follows from something else, as the size of a tensor does; unless it
+    // depends on none of them, as where sizes differ. What a loader's worker makes is handed on by no
+    // operator.
     const bool is_read = std::ranges::any_of(ranked[i]->executions, [&](std::size_t execution) {
       return read.contains(static_cast<std::uint32_t>(execution));
     });
@@ -180,9 +181,13 @@ Result<> rank_culprits(BlameAnswer& answer, std::span<const OperatorComparison> 
                        const std::set<std::uint32_t>& read, const Replay& replay, std::uint64_t limit) {
   merge_findings(answer.findings);
   OPDUMP_CHECK_OK(measure_culprits(answer, suspects, read, replay, limit));
-  std::ranges::stable_sort(answer.findings, {}, [](const Finding& f) {
-    return std::tuple(static_cast<int>(f.confidence), changes_nothing(f), f.cause == Cause::unknown,
-                      -std::max(f.removes.value_or(0), 0.0));
+  // Where sizes differ, the error depends on none of them: then the first is that which runs first.
+  const bool is_measured = answer.removed.value_or(1) >= kNothing;
+  std::ranges::stable_sort(answer.findings, {}, [&](const Finding& f) {
+    const bool is_vain = changes_nothing(f);
+    return std::tuple(static_cast<int>(f.confidence), is_measured && is_vain, f.cause == Cause::unknown,
+                      is_vain ? 0.0 : -std::max(f.removes.value_or(0), 0.0),
+                      is_measured ? 0 : f.executions.front());
   });
   return ok();
 }

@@ -14,6 +14,7 @@
 #include "compare/rules/accuse/origin.h"
 #include "compare/rules/accuse/regions.h"
 #include "compare/rules/same/equivalence.h"
+#include "compare/wiring/producer.h"
 #include "model/operator_traits.h"
 
 namespace opdump::blame {
@@ -133,9 +134,13 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
     if (maker && find_producer(actual_, *suspects_[i].actual, compare::other_elements(actual, golden)))
       findings_.add(i, Cause::input, Confidence::certain, name,
                     "it is another part of what " + made_by + " made" + describe_view(i));
-    else if (const std::string other = recorded_maker(*suspects_[i].actual, slot.actual->index);
-             !other.empty() && other != made_by)
-      blame_other_maker(i, slot, other, made_by);
+    else if (const auto other = find_base(*suspects_[i].actual, slot.actual->index);
+             other && *other != made_by)
+      blame_other_maker(i, slot, *other, made_by);
+    else if (const std::string view = recorded_maker(*suspects_[i].actual, slot.actual->index),
+             of_golden = recorded_maker(*suspects_[i].golden, slot.golden->index);
+             !view.empty() && !of_golden.empty() && view != of_golden)
+      blame_other_maker(i, slot, view, of_golden);
     else
       findings_.add(i, Cause::overwritten, Confidence::certain, name,
                     "its memory was changed after " + made_by + " had made it, and by no recorded operator");
@@ -148,18 +153,38 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
                 name, explain_data(golden_, *suspects_[i].golden, slot, golden, actual));
 }
 
-// Actual's memory was not changed: the program gives it another tensor, or a view of one.
+// Who made, in actual, what an input is a view or a cast of; empty if no operator did, and nothing where
+// nobody knows.
+std::optional<std::string> InputSearch::find_base(const dump::OperatorRun& reader,
+                                                  std::uint32_t input) const {
+  constexpr unsigned kMostInARow = 64;
+  auto execution = compare::find_execution(actual_, reader);
+  for (unsigned i = 0; execution && i < kMostInARow; ++i) {
+    const auto at = static_cast<std::uint32_t>(*execution);
+    const compare::Wiring::Recorded recorded = actual_wiring_.recorded(at, input);
+    if (recorded.is_known && !recorded.maker) return std::string();
+    const compare::Wiring::Writers writers = actual_wiring_.writers(at, input);
+    if (writers.executions.empty() || !writers.are_whole) return std::nullopt;
+    const std::uint32_t writer = std::ranges::max(writers.executions);
+    const dump::OperatorRun run = actual_.without_slots(writer);
+    if (!actual_wiring_.is_view(writer) && !model::has_trait(run.type, model::Trait::casts))
+      return one_line(operator_name(run));
+    execution = writer;
+    input = 0;
+  }
+  return std::nullopt;
+}
+
+// Actual's memory was not changed: the program gives it another tensor.
 void InputSearch::blame_other_maker(std::uint32_t i, const SlotComparison& slot, const std::string& other,
                                     const std::string& made_by) {
-  const std::string of_golden = recorded_maker(*suspects_[i].golden, slot.golden->index),
-                    name = compare::slot_name(slot);
-  if (of_golden == other)  // a view, of another tensor or of another part
+  const std::string name = compare::slot_name(slot);
+  if (other.empty())
     findings_.add(i, Cause::input, Confidence::certain, name,
                   "it is another tensor than what " + made_by + " made" + describe_view(i));
   else
-    findings_.add(
-        i, Cause::sequence, Confidence::certain, {},
-        Rewired{name, other, of_golden.empty() ? made_by : of_golden}.describe() + describe_view(i));
+    findings_.add(i, Cause::sequence, Confidence::certain, {},
+                  Rewired{name, other, made_by}.describe() + describe_view(i));
 }
 
 // Whether steps between a culprit and this operator were not recorded: they have changed the weights.

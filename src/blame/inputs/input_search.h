@@ -13,6 +13,7 @@
 #include "blame/inputs/copies.h"
 #include "blame/suspects.h"
 #include "compare/wiring/content.h"
+#include "compare/wiring/wiring.h"
 #include "dump/read/runs.h"
 
 namespace opdump::blame {
@@ -24,6 +25,7 @@ class InputSearch {
               const Suspects& suspects, FindingLog& findings)
       : golden_(golden),
         actual_(actual),
+        actual_wiring_(actual),
         lacks_gradients_(lacks_gradients),
         suspects_(suspects),
         findings_(findings),
@@ -61,6 +63,7 @@ class InputSearch {
 
   bool blame_copied_data(std::uint32_t i, const compare::SlotComparison& slot, std::uint32_t copy);
   void note_feeder(const compare::OperatorComparison& reader, std::uint32_t producer);
+  std::optional<std::string> find_base(const dump::OperatorRun& reader, std::uint32_t input) const;
   void blame_other_maker(std::uint32_t i, const compare::SlotComparison& slot, const std::string& other,
                          const std::string& made_by);
   void blame_input(std::uint32_t i, const compare::SlotComparison& slot, const Elements& golden,
@@ -80,6 +83,7 @@ class InputSearch {
   std::uint32_t find_copied(std::uint32_t copy) const;
 
   const dump::Runs &golden_, &actual_;
+  compare::Wiring actual_wiring_;
   bool lacks_gradients_;
   const Suspects& suspects_;
   FindingLog& findings_;
