@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "compare/facts/operator_kind.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "model/operator_traits.h"
@@ -39,41 +38,20 @@ bool reads_others(const OperatorComparison& op, double noise) {
   return has_tensor;
 }
 
-bool is_whole_number(const SlotComparison& slot) {
-  return model::dtype_info(slot.dtype).kind == model::DTypeKind::signed_integer;
-}
-
-// Whether it makes places by its arguments alone, as arange: what reads them shows whether they matter.
-bool counts_places(const OperatorComparison& op) {
-  return op.verdict == Verdict::argument_differs && is_plain(op) &&
-         kind_of(op.golden->type).role == OperatorRole::makes &&
-         std::ranges::all_of(op.slots, [](const SlotComparison& slot) {
-           return side_of(slot) == model::Side::output && is_whole_number(slot);
-         });
-}
-
-// Whether it makes the same whole numbers of others, as where one run counts from elsewhere and adds that.
-bool counts_otherwise(const OperatorComparison& op) {
-  return op.verdict == Verdict::input_differs && std::ranges::all_of(op.slots, is_whole_number);
-}
-
 // Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
 // itself: what a mask or a choice leaves of a difference says nothing of it.
 std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(const OperatorComparison& op,
                                                                               double noise) {
-  if (counts_places(op)) return std::vector<std::pair<std::uint32_t, std::uint32_t>>();
   const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::input_differs;
   // Another argument is none if the two read nothing that is the same: they are perhaps not one operator.
-  const bool counts = counts_otherwise(op);
-  if (!is_open || (!op.cause.empty() && !reads_others(op, noise) && !counts) || !is_plain(op) ||
-      op.reads_rounding)
+  if (!is_open || (!op.cause.empty() && !reads_others(op, noise)) || !is_plain(op) || op.reads_rounding)
     return std::nullopt;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
   bool has_numbers = false;
   for (const SlotComparison& slot : op.slots) {
     if (slot.golden == nullptr || slot.actual == nullptr) return std::nullopt;
     const bool is_output = side_of(slot) == model::Side::output;
-    has_numbers |= is_output && (model::is_floating(slot.golden->dtype) || counts);
+    has_numbers |= is_output && model::is_floating(slot.golden->dtype);
     const bool is_argument = !op.cause.empty() && slot.shape && model::element_count(*slot.shape) == 1;
     if (!is_output && !is_argument && is_difference(slot.verdict))
       inputs.emplace_back(slot.golden->index, slot.actual->index);
