@@ -78,11 +78,29 @@ class NeverRead : public RuleState {
     if (!type.ends_with('_') || phase_of(run) != model::Phase::forward || left == 0) return false;
     for (const dump::Slot& slot : wiring.runs().slots(execution)) {
       if (slot.side != model::Side::input || !model::is_floating(slot.dtype)) continue;
-      if (slot.undumped_reason == "only written to") return model::has_trait(type, model::Trait::random);
+      if (slot.undumped_reason == "only written to")
+        return model::has_trait(type, model::Trait::random) && has_parameter_like(wiring, execution, slot);
       const Wiring::Writers writers = wiring.writers(execution, slot.index);
       return writers.are_whole && !writers.executions.empty() &&
              fills_memory(wiring, std::ranges::max(writers.executions), left - 1);
     }
+    return false;
+  }
+
+  // Whether a parameter of that shape was made before in the step: a view of memory that nobody has filled.
+  // What is drawn into other memory may be read by Python alone.
+  static bool has_parameter_like(const Wiring& wiring, std::uint32_t execution, const dump::Slot& memory) {
+    const dump::Runs& runs = wiring.runs();
+    const auto is_one = [&](std::uint32_t earlier) {
+      if (runs.without_slots(earlier).type != "detach") return false;
+      for (const dump::Slot& slot : runs.slots(earlier))
+        if (slot.side == model::Side::input && slot.shape == memory.shape &&
+            wiring.writers(earlier, slot.index).executions.empty())
+          return true;
+      return false;
+    };
+    for (std::uint32_t i = execution; i-- > 0 && runs.section_of(i).step == runs.section_of(execution).step;)
+      if (is_one(i)) return true;
     return false;
   }
 
