@@ -243,6 +243,13 @@ def test_gradients_of_rounding_alone(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("drawn", None), ("eps", None), ("half", None), ("drawn_fault", "normal_"), ("eps_fault", "optimizer-Own/"), ("half_fault", "sum-op0"),
+])
+def test_what_may_fool_what_is_followed(name, culprit, tmp_path):
+    check(tmp_path, "followed.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("lstm", None), ("gru", None), ("lstm_fault", "rnn-LSTM"), ("bias_fault", "."), ("gru_fault", "rnn-GRU/mul"),
 ])
 def test_a_recurrent_layer_by_hand(name, culprit, tmp_path):
