@@ -461,6 +461,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/rounding/rounding.cc
   compare/rules/rules.cc
   compare/rules/same/equivalence.cc
+  compare/rules/same/joined_results.cc
   compare/rules/same/other_inside.cc
   compare/rules/same/same.cc
   compare/rules/same/scaled_gradients.cc
@@ -507,6 +508,7 @@ set(OPDUMP_TESTS_compare
   compare/rules/forward_cover_test.cc
   compare/rules/rules_test.cc
   compare/rules/same/equivalence_test.cc
+  compare/rules/same/joined_results_test.cc
   compare/wiring/content_test.cc
 )
 

@@ -15,7 +15,7 @@ OTHER = {"environment": {"ATEN_CPU_CAPABILITY": "default"}, "threads": 2}
 GOLDENS: dict[str, Job] = {"same": {}, "other": OTHER, "fp64": {"options": {"dtype": "float64"}},
                            "bf16": {"options": {"dtype": "bfloat16"}}}
 # Units for matrices, which golden does not use.
-UNITS: dict[str, Job] = {"tf32": {"bits": 10}, "bf16 units": {"bits": 7}}
+UNITS: dict[str, Job] = {"tf32": {"bits": 10}, "bf16 units": {"bits": 7}, "bf16 sums": {"bits": 7, "rounds": "sums"}}
 BENIGN: dict[str, Job] = {
     "same": {}, "threads": {"threads": 2}, "kernels": OTHER, "mkldnn": {"mkldnn": False}, "fp64": GOLDENS["fp64"],
     "bf16": GOLDENS["bf16"], "foreach": {"options": {"foreach": True}}, "clone": {"options": {"clone": True}},

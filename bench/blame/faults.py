@@ -114,6 +114,22 @@ def round_inputs_of_sums(bits: int, faulty: str) -> list[Fault]:
     return [Fault(name) for name in SUMS if name != faulty]
 
 
+def round_sums(bits: int, faulty: str) -> list[Fault]:
+    """As units that add up in few bits: a term is added with all of its bits. `faulty`: as above."""
+    def rounding(kernel: Callable[..., Any], term: int | None) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if term is None or args[term] is None:
+                return _shorten(kernel(*args, **kwargs), bits)
+            added = args[term].reshape(-1, *[1] * (args[0].dim() - 2)) if term == 2 else args[term]
+            without = [torch.zeros_like(a) if i == term else a for i, a in enumerate(args)]
+            return _shorten(kernel(*without, **kwargs), bits) + added
+        return run
+
+    for name, term in {"addmm": 0, "mm": None, "bmm": None, "convolution": 2}.items():
+        KERNELS[name] = rounding(KERNELS[name], term)
+    return [Fault(name) for name in SUMS if name != faulty]
+
+
 def _bits(x: torch.Tensor) -> torch.Tensor:
     return x.view(torch.int32)
 

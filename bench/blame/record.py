@@ -10,7 +10,7 @@ import sys
 import torch
 
 import nets
-from faults import KERNELS, Fault, round_inputs_of_sums
+from faults import KERNELS, Fault, round_inputs_of_sums, round_sums
 
 
 # What a recording has if not all tensors.
@@ -21,7 +21,8 @@ def run(job: dict) -> dict:
     torch.set_num_threads(job.get("threads", 1))
     torch.backends.mkldnn.enabled = job.get("mkldnn", True)
     fault = Fault(*job["fault"]) if job.get("fault") else None
-    units = round_inputs_of_sums(job["bits"], fault.operator if fault else "") if job.get("bits") else []
+    round_units = round_sums if job.get("rounds") == "sums" else round_inputs_of_sums
+    units = round_units(job["bits"], fault.operator if fault else "") if job.get("bits") else []
     counters = {name: Fault(name) for name in KERNELS} if job.get("counts") else {}
     options = dict(job.get("options", {}))
     if "dtype" in options:

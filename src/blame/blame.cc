@@ -159,9 +159,26 @@ class Trial {
     });
   }
 
+  // Whether it is a gradient of an operator, of the same line, that has tensors of other sizes or other
+  // arguments itself: its numbers come from there, as that of the elements of a mean.
+  bool follows_forward(std::uint32_t i) const {
+    const dump::OperatorRun& run = suspects_[i].run();
+    if (compare::phase_of(run) != model::Phase::backward || run.op == nullptr) return false;
+    const std::string source = model::format_source(*run.op);
+    return !source.empty() &&
+           std::ranges::any_of(suspects_.all().first(i), [&](const OperatorComparison& op) {
+             const dump::OperatorRun& before = op.run();
+             return is_paired(op) && before.op != nullptr && before.rank == run.rank &&
+                    before.step == run.step && compare::phase_of(before) == model::Phase::forward &&
+                    model::format_source(*before.op) == source &&
+                    (has_other_size(op) || compare::find_argument_difference(*op.golden, *op.actual));
+           });
+  }
+
   // Arguments may differ and mean the same: the types of another precision, the axes of another shape.
   void blame_argument(std::uint32_t i, const std::string& difference,
                       const std::optional<Replayed>& replayed) {
+    if (follows_forward(i)) return;
     if (has_own_inputs(suspects_[i])) {
       // A mask that only one run has may say what an argument says in the other one.
       if (!compare::is_fine(suspects_[i].verdict))

@@ -134,7 +134,9 @@ Excess find_excess(const OutputError& error) {
                   (error.odd == 1 ? " is" : " are") +
                   " not what the same kernel makes, and all others are, to the last bit";
   }
-  if (!error.precision.empty()) excess.test += ": its inputs are rounded to " + error.precision;
+  if (!error.precision.empty())
+    excess.test +=
+        (error.precision.ends_with("sums") ? ": it has " : ": its inputs are rounded to ") + error.precision;
   return excess;
 }
 

@@ -36,7 +36,8 @@ struct OutputError {
   bool is_sum = false;
   // Elements that are off by more than a last bit, while the installed torch makes all others as they are.
   std::uint64_t odd = 0;
-  std::string precision;  // "TF32" if rounding the inputs to it explains the error
+  std::string precision;  // "TF32" if rounding the inputs to it explains the error; "bfloat16 sums" if the
+                          // sums are rounded
 };
 
 // The error of an output of actual, |actual - golden|, as it was recorded and without a fault.

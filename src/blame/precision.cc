@@ -34,9 +34,12 @@ void SumPrecision::settle(BlameAnswer& answer) const {
       for (Finding& f : answer.findings)
         if (is_this(f) && find_excess({*f.error}).is_certain) f.confidence = Confidence::certain;
     } else if (std::erase_if(answer.findings, is_this) > 0) {
-      answer.notes.push_back(std::string(name) + " rounds the inputs of " +
-                             counted(sums->less.begin()->second, "operator") +
-                             ", all that add up products, to " + sums->less.begin()->first);
+      const auto& [precision, count] = *sums->less.begin();
+      answer.notes.push_back(precision.ends_with("sums")
+                                 ? std::string(name) + " has " + precision + " in " +
+                                       counted(count, "operator") + ", all that add up products"
+                                 : std::string(name) + " rounds the inputs of " + counted(count, "operator") +
+                                       ", all that add up products, to " + precision);
     }
   }
 }

@@ -100,3 +100,41 @@ def test_one_operator_with_fewer_bits_is_at_fault(pair):
     """Not all that a run multiplies is rounded."""
     runs = pair.record("golden", trained()), pair.record("actual", trained(bits=10, operators={"mm"}))
     assert "computes matrix products" not in pair.run("compare", *runs).stdout
+
+
+SHORT_SUMS = """
+    aten, made = torch.ops.aten, torch.library.Library("aten", "IMPL")
+    def short(x): return x.bfloat16().float()
+    def product(a, b, **k):
+        total = torch.zeros(())
+        for part in range(0, a.shape[1], 16):  # of each 16 products, what is kept is in bfloat16
+            total = short(total + aten.mm.out(a[:, part:part + 16], b[part:part + 16], out=torch.empty(0)))
+        return total
+    def addmm(c, a, b, **k): return product(a, b) + c
+    def conv(x, w, b, *rest):
+        y = short(aten._convolution(x, w, None, *rest, False, False, True, True))
+        return y if b is None else y + b.reshape(-1, 1, 1)
+    for name, kernel in dict(addmm=addmm, mm=product, convolution=conv).items():
+        made.impl(name, kernel, "CPU")
+"""
+
+
+@pytest.mark.parametrize("make, what", [(TRAINED, "matrix products"), (CONVOLVED, "matrix products and convolutions")])
+@pytest.mark.parametrize("is_golden", [False, True])
+def test_sums_of_few_bits_are_no_difference(pair, make, what, is_golden):
+    values = {"eps": 1e-5, "scale": 1, "rate": 1e-3}
+    texts = [textwrap.dedent(make.format(units=units, **values)) for units in ("", SHORT_SUMS)]
+    runs = [pair.record(name, text) for name, text in zip(("one", "other"), texts)]
+    for verb in "compare", "blame":
+        done = pair.run(verb, *(reversed(runs) if is_golden else runs))
+        assert done.returncode == 0, done.stdout
+        assert f"{'golden' if is_golden else 'actual'} computes {what} with bfloat16 sums" in done.stdout
+
+
+@pytest.mark.parametrize("fault, culprit", [({"eps": 1e-2}, "layer_norm"), ({"scale": 0.99}, "mul"), ({"rate": 2e-3}, "optimizer-AdamW")])
+def test_a_fault_behind_sums_of_few_bits_is_named(pair, fault, culprit):
+    values = {"eps": 1e-5, "scale": 1, "rate": 1e-3}
+    golden = pair.record("golden", textwrap.dedent(TRAINED.format(units="", **values)))
+    actual = pair.record("actual", textwrap.dedent(TRAINED.format(units=SHORT_SUMS, **values | fault)))
+    done = pair.run("blame", golden, actual)
+    assert done.returncode == 1 and culprit in done.stdout.splitlines()[0], done.stdout

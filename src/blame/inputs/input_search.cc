@@ -129,7 +129,8 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
                       (golden == actual ? "shape" : "order (transposed?)") + describe_view(i));
     return;
   }
-  if (producer && golden.size() > 1 && !suspects_[i].is_across) {  // else by chance, or loaded there
+  // Else by chance, or loaded there, or of other memory, which has elements of another type.
+  if (producer && golden.size() > 1 && !suspects_[i].is_across && slot.golden->dtype == slot.actual->dtype) {
     const std::string made_by = one_line(operator_name(*producer));
     if (maker && find_producer(actual_, *suspects_[i].actual, compare::other_elements(actual, golden)))
       findings_.add(i, Cause::input, Confidence::certain, name,

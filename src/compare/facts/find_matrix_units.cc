@@ -23,6 +23,9 @@ constexpr std::size_t kMostOperators = 12, kSamples = 32, kFew = 2;
 constexpr double kExplained = 0.1;   // of the error that is left if the inputs are rounded first
 constexpr double kFullError = 1e-5;  // relative: with all bits, a sum is as near
 constexpr double kVisible = 64e-7;   // relative: less of an error may come from adding up
+constexpr unsigned kShortSum = 7;    // bits of bfloat16
+constexpr double kExactSum = 1e-6;   // relative: how far off a sum of so few bits is that a term was added to
+constexpr double kLargestLoss = 1.0 / 64;  // of the sizes of what is added up
 
 // Ways to leave out bits: some units round, some cut.
 struct Way {
@@ -34,27 +37,44 @@ constexpr std::array<Way, 4> kWays{{{10, false, {"TF32", DType::float16}},
                                     {10, true, {"TF32", DType::float16}},
                                     {7, false, {"bfloat16", DType::bfloat16}},
                                     {7, true, {"bfloat16", DType::bfloat16}}}};
+constexpr MatrixUnits kOfShortSums{"bfloat16 sums", DType::bfloat16};
 
-double shorten(double value, const Way& way) {
-  const unsigned drop = 23 - way.bits;
+double shorten(double value, unsigned kept, bool cuts) {
+  const unsigned drop = 23 - kept;
   auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (!way.cuts) bits += (1U << (drop - 1)) - 1 + ((bits >> drop) & 1U);
+  if (!cuts) bits += (1U << (drop - 1)) - 1 + ((bits >> drop) & 1U);
   return std::bit_cast<float>(bits & ~((1U << drop) - 1));
 }
 
 // A sum: of all bits, and with the inputs shortened in each way.
 struct Sum {
-  double full = 0;
+  double full = 0, size = 0;  // and what is added up without signs
   std::array<double, kWays.size()> less{};
+  double factor = 1, term = 0;  // of what is added up: it is multiplied, and this is added
 
   void add(double a, double b) {
     full += a * b;
+    size += std::abs(a * b);
     for (std::size_t way = 0; way < kWays.size(); ++way)
-      less[way] += shorten(a, kWays[way]) * shorten(b, kWays[way]);
+      less[way] +=
+          shorten(a, kWays[way].bits, kWays[way].cuts) * shorten(b, kWays[way].bits, kWays[way].cuts);
   }
-  void scale_and_add(double factor, double term) {
-    full = factor * full + term;
-    for (double& sum : less) sum = factor * sum + term;
+  void scale_and_add(double by, double of) {
+    full = by * full + of;
+    size = std::abs(by) * size;
+    for (double& sum : less) sum = by * sum + of;
+    factor = by;
+    term = of;
+  }
+
+  // Whether a result is this with a sum that has the bits of bfloat16 only, however it was added up.
+  bool gives_short(double result) const {
+    if (std::abs(result - full) > kLargestLoss * size) return false;
+    const auto is_short = [&](double value) {
+      return std::abs(value - shorten(value, kShortSum, false)) <=
+             kExactSum * (std::abs(result) + std::abs(term));
+    };
+    return is_short(result) || (factor != 0 && is_short((result - term) / factor));
   }
 };
 
@@ -212,10 +232,14 @@ class Products {  // NOLINT(bugprone-exception-escape)
 
 enum class Shown : std::uint8_t { nothing, full, less };
 
-// What the result of an operator says; `ways` are those that explain it.
-Shown examine(const Products& products, std::array<bool, kWays.size()>& ways) {
+// Which of the ways explain a result; the last one are sums of few bits.
+using Explains = std::array<bool, kWays.size() + 1>;
+
+// What the result of an operator says.
+Shown examine(const Products& products, Explains& ways) {
   double size = 0, full = 0;
   std::array<double, kWays.size()> less{}, change{};
+  bool are_short = true;
   const std::size_t step = std::max<std::size_t>(1, products.size() / kSamples);
   for (std::size_t place = 0; place < products.size(); place += step) {
     const double found = products.result(place);
@@ -223,6 +247,7 @@ Shown examine(const Products& products, std::array<bool, kWays.size()>& ways) {
     if (!std::isfinite(found) || !std::isfinite(sum.full)) return Shown::nothing;
     size += sum.full * sum.full;
     full += (found - sum.full) * (found - sum.full);
+    are_short &= sum.gives_short(found);
     for (std::size_t way = 0; way < kWays.size(); ++way) {
       less[way] += (found - sum.less[way]) * (found - sum.less[way]);
       change[way] += (sum.full - sum.less[way]) * (sum.full - sum.less[way]);
@@ -233,25 +258,27 @@ Shown examine(const Products& products, std::array<bool, kWays.size()>& ways) {
   if (!(size > 0) || std::sqrt(change[0]) <= kVisible * size) return Shown::nothing;  // inputs of few bits
   if (full <= kFullError * size) return Shown::full;
   for (std::size_t way = 0; way < kWays.size(); ++way) ways[way] = std::sqrt(less[way]) <= kExplained * full;
+  ways.back() = are_short;
   return std::ranges::any_of(ways, std::identity()) ? Shown::less : Shown::nothing;
 }
 
 std::optional<MatrixUnits> find_units_of(const dump::Runs& runs, const std::vector<std::uint32_t>& candidates,
                                          std::size_t few) {
-  std::array<std::size_t, kWays.size()> counts{};
+  std::array<std::size_t, kWays.size() + 1> counts{};
   std::size_t shown = 0;
   const std::size_t step = std::max<std::size_t>(1, candidates.size() / kMostOperators);
   for (std::size_t i = 0; i < candidates.size(); i += step) {
     const auto products = Products::read(runs[candidates[i]]);
-    std::array<bool, kWays.size()> ways{};
+    Explains ways{};
     const Shown what = products ? examine(*products, ways) : Shown::nothing;
     if (what == Shown::full) return std::nullopt;
     shown += what == Shown::less;
-    for (std::size_t way = 0; what == Shown::less && way < kWays.size(); ++way) counts[way] += ways[way];
+    for (std::size_t way = 0; what == Shown::less && way < counts.size(); ++way) counts[way] += ways[way];
   }
   const auto best = std::ranges::max_element(counts);
   if (shown < few || *best < shown) return std::nullopt;
-  return kWays[static_cast<std::size_t>(best - counts.begin())].units;
+  const auto way = static_cast<std::size_t>(best - counts.begin());
+  return way < kWays.size() ? kWays[way].units : kOfShortSums;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace opdump::compare {
 
 // What multiplies the matrices of a run. Some elements of some operators are computed again in float64, from
 // inputs with all bits and with fewer; of matrix products, or of convolutions, at least two must have the
-// result of fewer, all of the same, and none that of all bits; one is enough where the others have shown it.
-// Nothing otherwise, and where inputs are not in the dump.
+// result of fewer, all of the same, or a sum of fewer, and none that of all bits; one is enough where the
+// others have shown it. Nothing otherwise, and where inputs are not in the dump.
 std::optional<MatrixUnits> find_matrix_units(const dump::Runs& runs);
 
 // What two runs round as together.

@@ -445,12 +445,12 @@ TEST(Ledger, TensorsOfOtherSizesThatWereComparedAreNoOtherSizes) {
   op.slots = {slot};
   Ledger by_size;
   by_size.add(op, 7);
-  EXPECT_EQ(by_size.resized_pairs().size(), 1u);
+  EXPECT_EQ(by_size.loose_pairs().size(), 1u);
   op.slots.front().verdict = Verdict::own_error;
   op.slots.front().metrics.emplace();  // of the rows that both have
   Ledger by_values;
   by_values.add(op, 7);
-  EXPECT_TRUE(by_values.resized_pairs().empty());
+  EXPECT_TRUE(by_values.loose_pairs().empty());
 }
 
 TEST(Walk, WorkersRunAhead) {

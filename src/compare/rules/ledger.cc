@@ -5,6 +5,7 @@
 
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "model/dtype.h"
 #include "model/operator_traits.h"
 
 namespace opdump::compare {
@@ -61,7 +62,6 @@ std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(co
 
 // Whether an operator of both runs that is bad differs in the sizes of its tensors alone.
 bool differs_in_size(const OperatorComparison& op) {
-  if (!is_plain(op)) return false;
   bool has_other_output = false, has_numbers = false;
   for (const SlotComparison& slot : op.slots) {
     const bool is_output = side_of(slot) == model::Side::output;
@@ -76,6 +76,35 @@ bool differs_in_size(const OperatorComparison& op) {
     has_other_output |= is_output;
   }
   return has_other_output || has_numbers;  // a choice may be the same of wrong numbers
+}
+
+// Whether it casts a tensor that has another type in each run: the name says what is done, not of what.
+bool casts_another(const OperatorComparison& op) {
+  return model::has_trait(op.run().type, model::Trait::casts) &&
+         std::ranges::all_of(op.slots, [](const SlotComparison& slot) {
+           return slot.golden != nullptr && slot.actual != nullptr &&
+                  (side_of(slot) == model::Side::output || slot.golden->dtype != slot.actual->dtype);
+         });
+}
+
+// Whether it makes places in each run from another place on: from nothing, or so that they are the same.
+bool counts_elsewhere(const OperatorComparison& op) {
+  bool reads_places = false, makes_others = false;
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.golden == nullptr || slot.actual == nullptr ||
+        model::dtype_info(slot.golden->dtype).kind != model::DTypeKind::signed_integer ||
+        slot.golden->dtype != slot.actual->dtype)
+      return false;
+    const bool is_output = side_of(slot) == model::Side::output;
+    reads_places |= !is_output;
+    makes_others |= is_output && !is_fine(slot.verdict);
+  }
+  return !op.slots.empty() && !(reads_places && makes_others);
+}
+
+// Whether an operator of both runs that is bad is perhaps another one in each run.
+bool is_loose(const OperatorComparison& op) {
+  return is_plain(op) && (differs_in_size(op) || casts_another(op) || counts_elsewhere(op));
 }
 
 bool has_recorded_output(const OperatorComparison& op) {
@@ -142,9 +171,9 @@ bool Ledger::add(const OperatorComparison& op, std::size_t place) {
     if (!has_other_pairs_)
       open_pairs_.push_back({place, std::move(*inputs), op.verdict == Verdict::input_differs});
   }
-  if (is_bad_here && is_paired && !has_other_values_) {
-    has_other_values_ = !differs_in_size(op) || resized_pairs_.size() == kMostOpen;
-    if (!has_other_values_) resized_pairs_.push_back(place);
+  if (is_bad_here && is_paired && !has_firm_pairs_) {
+    has_firm_pairs_ = !is_loose(op) || loose_pairs_.size() == kMostOpen;
+    if (!has_firm_pairs_) loose_pairs_.push_back(place);
   }
   if (op.other_rank) fed_rank_ = op.run().rank;
   const bool is_handed_on = fed_rank_ == op.run().rank && op.verdict == Verdict::inherited;
@@ -208,7 +237,7 @@ void Ledger::excuse_all(std::string_view rule) {
 void Ledger::take_back(const OperatorComparison& first, std::size_t first_place,
                        std::span<const std::size_t> places) {
   taken_back_.insert(places.begin(), places.end());
-  has_other_pairs_ = has_other_values_ = true;
+  has_other_pairs_ = has_firm_pairs_ = true;
   const Accusation mine{.rule = {}, .op = first, .place = first_place};
   const auto is_more_urgent = [&](const std::optional<Accusation>& than) {
     return !than || std::pair(urgency(mine), mine.place) < std::pair(urgency(*than), than->place);
@@ -225,18 +254,18 @@ void Ledger::revise(OperatorComparison& op, std::size_t place) const {
   }
   if (settled_by_.empty()) return;
   const bool is_single = op.golden == nullptr || op.actual == nullptr;
-  const bool is_resized =
-      pairs_are_excused_ && !has_other_values_ && std::ranges::binary_search(resized_pairs_, place);
+  const bool is_loose =
+      pairs_are_excused_ && !has_firm_pairs_ && std::ranges::binary_search(loose_pairs_, place);
   const bool is_excused =
       is_single ? std::ranges::binary_search(singles_, place) && !lacking_.contains(place)
-                : is_resized || (pairs_are_excused_ &&
-                                 std::ranges::binary_search(open_pairs_, place, {}, &OpenPair::place));
+                : is_loose || (pairs_are_excused_ &&
+                               std::ranges::binary_search(open_pairs_, place, {}, &OpenPair::place));
   if (!is_excused) return;
   op.as_measured = op.verdict;
   op.rule = settled_by_;
-  op.verdict = is_single || is_resized ? Verdict::skipped : Verdict::rounding;
+  op.verdict = is_single || is_loose ? Verdict::skipped : Verdict::rounding;
   if (is_single) op.left_out = "the other run has its results, or nothing reads them";
-  if (is_resized) op.left_out = "its tensors are of other sizes in each run, and what follows agrees";
+  if (is_loose) op.left_out = "it is perhaps another operator in each run, and what follows agrees";
   for (SlotComparison& slot : op.slots) {
     if (!is_single && !is_difference(slot.verdict)) continue;
     slot.verdict = op.verdict;

@@ -76,16 +76,16 @@ class Ledger {
   // Operators of both runs that hand on a difference, if those and singles are all that is bad.
   std::span<const OpenPair> open_pairs() const;
 
-  // Places of operators of both runs whose tensors differ in size alone, if those and singles are all that is
-  // bad: what follows from them has numbers of one size that agree.
-  std::span<const std::size_t> resized_pairs() const {
-    return has_other_values_ ? std::span<const std::size_t>() : resized_pairs_;
+  // Places of operators of both runs that are perhaps others in each run, as their tensors have other sizes
+  // or they cast other tensors, if those and singles are all that is bad: what follows from them agrees.
+  std::span<const std::size_t> loose_pairs() const {
+    return has_firm_pairs_ ? std::span<const std::size_t>() : loose_pairs_;
   }
 
   // `rule` found that the singles are no difference, but those at `lacking`, of which `first` is the first.
   void settle_singles(std::string_view rule, std::span<const std::size_t> lacking,
                       std::optional<Accusation> first);
-  // `rule` found that the open pairs, or those of other sizes, and with them the singles, are no difference.
+  // `rule` found that the open pairs, or the loose ones, and with them the singles, are no difference.
   void excuse_all(std::string_view rule);
   // Operators that are excused may be bad after all: rows wait until that is known.
   void hold_rows() { are_held_ = true; }
@@ -101,7 +101,7 @@ class Ledger {
     const bool differs = all_ && has_bad_output(all_->op.verdict);
     if (rows_are_final_) return false;
     return are_held_ ||
-           (!is_settled_ && (!open_pairs().empty() || (!resized_pairs_.empty() && !has_other_values_) ||
+           (!is_settled_ && (!open_pairs().empty() || (!loose_pairs_.empty() && !has_firm_pairs_) ||
                              (!singles_.empty() && !differs)));
   }
   // There are too many rows for them to wait: they stay as they are, whatever is settled.
@@ -141,8 +141,8 @@ class Ledger {
   std::vector<std::size_t> singles_;
   std::vector<OpenPair> open_pairs_;
   bool has_other_pairs_ = false;  // that are bad
-  std::vector<std::size_t> resized_pairs_;
-  bool has_other_values_ = false;  // of a pair of one size, or of a choice
+  std::vector<std::size_t> loose_pairs_;
+  bool has_firm_pairs_ = false;  // that are bad
   bool is_settled_ = false, rows_are_final_ = false;
   std::string_view settled_by_ = {};
   bool pairs_are_excused_ = false;

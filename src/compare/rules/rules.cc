@@ -28,7 +28,7 @@ std::span<const Rule* const> rules() {
       // Why outputs differ that are still bad.
       &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair, &kPairByPlace,
       // After the last operator: what the bad ones mean together.
-      &kOtherWay, &kOtherInside, &kResizedTensors, &kResultsElsewhere, &kLackingStatistics,
+      &kOtherWay, &kOtherInside, &kLoosePairs, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.
       &kFirstDifference, &kSingleBeforeGrowth, &kMissingGradient, &kOtherDropoutRule, &kOtherRepetition,
       &kOtherSize, &kEndOfPart, &kFirstUncertain, &kInputOrigin, &kFoldedOperator, &kWrongRegion, &kOtherView,

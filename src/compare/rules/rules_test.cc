@@ -464,7 +464,7 @@ constexpr Example kExamples[] = {
     {"other-state", fill_state, "the seed is 1 in golden and 2 in actual", "Default_rand-op0 own_error\n"},
     {"other-way", fill_sums, "answer same", "answer differs"},
     {"other-inside", fill_doubled, "answer same", "answer differs"},
-    {"resized-tensors", fill_resized, "answer same", "answer differs"},
+    {"loose-pairs", fill_resized, "answer same", "answer differs"},
     {"results-elsewhere", fill_elsewhere, "answer same", "answer differs"},
     {"lacking-statistics", fill_lacking, "answer same", "answer differs"},
     {"first-difference", fill_difference, "answer differs", "answer same"},

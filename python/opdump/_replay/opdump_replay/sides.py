@@ -122,6 +122,22 @@ class Side:
             if y is not None and rounding.norm(widen(x) - y) < 0.1 * rounding.norm(widen(x) - explained.y):
                 answer["inputs"] = name
                 return
+        if self._has_short_sums(i, widen(x), explained.y, added):
+            answer["inputs"] = "bfloat16 sums"
+
+    def _has_short_sums(self, i: int, x: torch.Tensor, y: torch.Tensor, added: Optional[int]) -> bool:
+        """Is x a sum with the bits of bfloat16, but for a term that is added to it?"""
+        sizes = self._sizes(i)
+        if sizes is None or not bool(((x - y).abs() <= sizes / 64).all()):
+            return False
+        terms = [0.0] if added is None or any(self.arguments.get(name, 1) != 1 for name in ("alpha", "beta")) else [0.0, self.inputs[added]]
+        for term in terms:
+            if isinstance(term, torch.Tensor) and "conv" in self.op.type:
+                term = term.reshape(-1, *[1] * (x.dim() - 2))
+            off = (x - term - _shorten(x - term, 7)).abs()
+            if bool((off <= 1e-6 * (x.abs() + (term.abs() if isinstance(term, torch.Tensor) else 0.0))).all()):
+                return True
+        return False
 
 
 def _shorten(x: torch.Tensor, bits: int) -> torch.Tensor:

@@ -16,6 +16,7 @@
 #include "compare/names.h"
 #include "compare/rules/rounding/conditioning.h"
 #include "compare/rules/rounding/error_bounds.h"
+#include "compare/rules/same/joined_results.h"
 #include "compare/wiring/content.h"
 #include "compare/wiring/makers.h"
 #include "model/operator_traits.h"
@@ -27,9 +28,10 @@ using dump::Runs;
 using dump::Slot;
 
 constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
-constexpr double kUncertain = 4;               // times what an element may be off
-constexpr std::size_t kMostWriters = 1 << 20;  // that are asked who wrote to memory before
-constexpr std::size_t kNext = 16;              // operators that may read a view of a result
+constexpr double kUncertain = 4;                // times what an element may be off
+constexpr std::size_t kMostWriters = 1 << 20;   // that are asked who wrote to memory before
+constexpr std::uint64_t kMostJoined = 1 << 24;  // elements of a tensor that may be several of the other run
+constexpr std::size_t kNext = 16;               // operators that may read a view of a result
 
 // Places, choices and masks: no arithmetic rounds them.
 bool is_exact(model::DType dtype) {
@@ -182,6 +184,33 @@ class Results {
     }
   }
 
+  // In several of those that the other run makes in the step, one behind the other.
+  void find_joined(Results& of_other, double noise) {
+    for (SingleResult& result : results_) {
+      if (!is_wanted(result) || result.place == kPassing || is_exact(result.slot.dtype)) continue;
+      const std::uint64_t count = element_count_of(result.slot);
+      const auto whole = count <= kMostJoined ? numbers_of(result.slot) : std::nullopt;
+      std::vector<SingleResult*> parts;
+      std::vector<std::vector<double>> pieces;
+      std::uint64_t left = whole ? 8 * count : 0;
+      for (SingleResult& other : of_other.results_) {
+        const std::uint64_t size = element_count_of(other.slot);
+        if (other.place == kPassing || size >= count || size > left ||
+            other.slot.dtype != result.slot.dtype || !is_same_step(result, other.run))
+          continue;
+        auto numbers = numbers_of(other.slot);
+        if (!numbers) continue;
+        left -= size;
+        parts.push_back(&other);
+        pieces.push_back(std::move(*numbers));
+      }
+      if (!whole) continue;
+      const auto found = find_pieces(*whole, pieces, limit_of(roundoff(result.slot.dtype), noise));
+      result.is_equal = !found.empty();
+      for (const std::size_t i : found) parts[i]->is_equal = true;
+    }
+  }
+
   // Through views, which leave nothing in a dump: a slice of the result, or a number that is spread over a
   // tensor, is an input of one of the next operators. A dump lists views themselves in one step only.
   // `passing`: see find_readers().
@@ -237,10 +266,9 @@ class Results {
   bool is_read_by_wiring(Wiring::Output output, const std::set<std::uint32_t>& passing,
                          unsigned depth) const {
     if (depth == kMostPassing) return false;
-    const auto readers = wiring_.readers(output);
-    return readers && std::ranges::any_of(*readers, [&](std::uint32_t reader) {
-             return !passing.contains(reader) || is_read_by_wiring({reader, 0}, passing, depth + 1);
-           });
+    return std::ranges::any_of(wiring_.likely_readers(output), [&](std::uint32_t reader) {
+      return !passing.contains(reader) || is_read_by_wiring({reader, 0}, passing, depth + 1);
+    });
   }
 
   // A result that is not in the dump, as a sparse tensor, of which no wiring says who reads it.
@@ -450,6 +478,8 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
     of_golden.find_uncertain(of_actual, *bounds, true, noise);
     of_actual.find_uncertain(of_golden, *bounds, false, noise);
   }
+  of_golden.find_joined(of_actual, noise);
+  of_actual.find_joined(of_golden, noise);
   for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers_of_views(passing[results == &of_golden]);
     results->leave_out_unread();

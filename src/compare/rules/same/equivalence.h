@@ -28,7 +28,8 @@ namespace opdump::compare {
 //     bit by bit, or at a relative L2 distance of
 //     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have; or, where
 //     both are made of what rounding has left uncertain, each element as near as that (`bounds`, which may be
-//     null).
+//     null);
+//   - if several of `singles` of the other run make it in the same step, one behind the other.
 // Integers may be read by any view of their shape: Python decides by masks. Of gradients that nothing reads
 // in a step with an optimizer, nobody can tell a difference; nor of memory that actual alone has and keeps
 // from step to step, if golden has nothing that actual lacks.

@@ -75,27 +75,27 @@ class OtherWay : public RuleState {
   const Study& study_;
 };
 
-// Tensors that one run keeps larger, as a cache that is filled up, and that leave nothing in the results.
-class ResizedTensors : public RuleState {
+// Pairs that are perhaps none, as of tensors that one run keeps larger, and that leave nothing in the
+// results.
+class LoosePairs : public RuleState {
  public:
-  ResizedTensors(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
+  LoosePairs(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
 
   void settle(Ledger& ledger) override {
-    const auto resized = ledger.resized_pairs();
-    if (resized.empty() || ledger.is_settled()) return;
+    const auto loose = ledger.loose_pairs();
+    if (loose.empty() || ledger.is_settled()) return;
     const auto singles = ledger.singles();
     // A choice may be the same of wrong numbers, as of those that a mask would hide.
     if (std::ranges::any_of(singles, [&](std::size_t place) { return chooses(study_.pairs[place]); })) return;
     std::vector<std::size_t> places;  // the operators of a pair are looked at like two that have no partner
-    std::ranges::merge(resized, singles, std::back_inserter(places));
+    std::ranges::merge(loose, singles, std::back_inserter(places));
     if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, places, {},
                           ledger.noise(), ledger.bounds())
              .empty())
       return;
     note_singles(ledger, rule_.name, singles.size());
-    ledger.note(rule_.name,
-                counted(resized.size(), "operator") + (resized.size() == 1 ? " has" : " have") +
-                    " tensors of other sizes in each run, and what follows agrees: no difference");
+    ledger.note(rule_.name, counted(loose.size(), "operator", "are") +
+                                " perhaps others in each run, and what follows agrees: no difference");
     ledger.excuse_all(rule_.name);
   }
 
@@ -189,18 +189,19 @@ const Rule kOtherWay{
           return study.has_dumps() && study.relation.sharded == nullptr && !study.by_gains;
         },
     .begin = begin_state<OtherWay>};
-const Rule kResizedTensors{
-    .name = "resized-tensors",
+const Rule kLoosePairs{
+    .name = "loose-pairs",
     .sentence =
-        "tensors of other sizes, as of a cache that one run keeps larger, are no difference if operators "
-        "read them all, and what these make of one size agrees",
+        "operators that are perhaps others in each run, as their tensors have other sizes, they cast other "
+        "types or count places from elsewhere, are no difference if operators read what they make, and all "
+        "else agrees",
     .stage = Stage::same_otherwise,
     .applies =
         [](const Study& study) {
           return study.is_plain() && !study.by_gains && study.golden_wiring->is_recorded() &&
                  study.actual_wiring->is_recorded();
         },
-    .begin = begin_state<ResizedTensors>};
+    .begin = begin_state<LoosePairs>};
 const Rule kResultsElsewhere{
     .name = "results-elsewhere",
     .sentence =

@@ -5,7 +5,7 @@
 
 namespace opdump::compare {
 
-extern const Rule kScaledGradients, kOtherWay, kOtherInside, kResizedTensors, kResultsElsewhere,
+extern const Rule kScaledGradients, kOtherWay, kOtherInside, kLoosePairs, kResultsElsewhere,
     kLackingStatistics;
 
 }  // namespace opdump::compare
