@@ -1,7 +1,6 @@
 """Operators of one name that are others in each run: casts of other tensors, places that count from elsewhere, tensors of other sizes."""
 import sys
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -130,12 +130,13 @@ class Side:
         sizes = self._sizes(i)
         if sizes is None or not bool(((x - y).abs() <= sizes / 64).all()):
             return False
-        terms = [0.0] if added is None or any(self.arguments.get(name, 1) != 1 for name in ("alpha", "beta")) else [0.0, self.inputs[added]]
+        terms = [torch.zeros((), dtype=x.dtype)]
+        if added is not None and all(self.arguments.get(name, 1) == 1 for name in ("alpha", "beta")):
+            term = self.inputs[added]
+            terms.append(term.reshape(-1, *[1] * (x.dim() - 2)) if "conv" in self.op.type else term)
         for term in terms:
-            if isinstance(term, torch.Tensor) and "conv" in self.op.type:
-                term = term.reshape(-1, *[1] * (x.dim() - 2))
-            off = (x - term - _shorten(x - term, 7)).abs()
-            if bool((off <= 1e-6 * (x.abs() + (term.abs() if isinstance(term, torch.Tensor) else 0.0))).all()):
+            product = x - term
+            if bool(((product - _shorten(product, 7)).abs() <= 1e-6 * (x.abs() + term.abs())).all()):
                 return True
         return False
 
