@@ -403,12 +403,14 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/quantised/quantised_integers.cc
   compare/pairs/rows/axis_map.cc
   compare/pairs/rows/axis_order.cc
+  compare/pairs/rows/batches.cc
   compare/pairs/rows/common_rows.cc
   compare/pairs/rows/continuations.cc
   compare/pairs/rows/find_axis_map.cc
   compare/pairs/rows/match_rows.cc
   compare/pairs/rows/micro_batches.cc
   compare/pairs/rows/pair_rows.cc
+  compare/pairs/rows/passes.cc
   compare/pairs/rows/paired_runs.cc
   compare/pairs/rows/row_origin.cc
   compare/pairs/rows/row_sums.cc

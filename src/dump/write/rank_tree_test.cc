@@ -1,5 +1,6 @@
 #include "dump/write/rank_tree.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -52,14 +52,20 @@ Result<Rows> parse_rows(std::string_view text) {
 std::optional<CommonRows::Frame> CommonRows::frame_of(const OperatorPair& pair) const {
   if (!pair.is_whole()) return std::nullopt;
   const dump::Runs::Section& section = runs_.runs(true).section_of(pair.golden);
+  if (split_) {
+    const auto [of_golden, of_actual] = split_->calls_of(pair);
+    return Frame(section.rank, of_golden, of_actual, 0);
+  }
   return Frame(section.rank, section.step, runs_.runs(false).section_of(pair.actual).step,
                batches_.number_of(pair));
 }
 
 Result<std::unique_ptr<const CommonRows>> CommonRows::find(const dump::Runs& golden, const dump::Runs& actual,
                                                            std::span<const OperatorPair> pairs,
-                                                           const Wanted& wanted, MicroBatches batches) {
+                                                           const Wanted& wanted, MicroBatches batches,
+                                                           std::optional<SplitBatches> split) {
   std::unique_ptr<CommonRows> common(new CommonRows(golden, actual, pairs, std::move(batches)));
+  common->split_ = std::move(split);
   OPDUMP_TRY(const bool is_found, common->solve(wanted));
   if (!is_found) common.reset();
   return std::unique_ptr<const CommonRows>(std::move(common));
@@ -102,6 +108,12 @@ bool CommonRows::may_be_reordered(const dump::Runs& golden, const dump::Runs& ac
   return find_order_map(common.runs_, places, common.origins_).has_value();
 }
 
+const SplitRows* CommonRows::split_of(const Frame& frame) const {
+  if (!split_) return nullptr;
+  const auto found = split_->rows.find({std::get<1>(frame), std::get<2>(frame)});
+  return found == split_->rows.end() ? nullptr : &found->second;
+}
+
 // Most runs have the same rows, and others need not be asked.
 bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted) {
   std::size_t count = 0;
@@ -112,20 +124,18 @@ bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& fram
   for (const auto& [frame, places] : frames) {
     const bool is_first = count++ < kFirst;
     if (count > kFirst && maps_.empty()) return false;
-    if (is_first && !are_reordered && !has_other_shape(places)) continue;
+    if (is_first && !are_reordered && split_of(frame) == nullptr && !has_other_shape(places)) continue;
     auto found = are_reordered ? find_order_map(runs_, places, origins_)
-                               : find_axis_map(runs_, places, wanted, next, origins_);
+                               : find_axis_map(runs_, places, wanted, next, split_of(frame), origins_);
     // Where no data is of other shapes, as before the first position that is kept, only results are.
-    if (!found && is_first && !(are_reordered && !maps_.empty()) &&
+    if (!found && is_first && !split_ && !(are_reordered && !maps_.empty()) &&
         (are_reordered || reads_other_shapes(runs_, places, origins_)))
       return false;
     if (!found) continue;
     if (const AxisStretch& last = found->map.blocks.back().back(); found->map.axes.size() > 1)
       next = found->map.axes.back().name == kKeys ? last.count : last.golden + last.count;
-    if (note_.empty()) {
-      note_ = describe(found->map) + ", by " + found->by;
-      is_telling_ = found->is_telling;
-    }
+    if (note_.empty()) note_ = describe(found->map) + ", by " + found->by;
+    is_telling_ |= found->is_telling;
     if (doubt_.empty()) doubt_ = std::move(found->doubt);
     maps_.emplace(frame, std::move(found->map));
   }
@@ -186,7 +196,7 @@ bool CommonRows::cover_all() const {
   struct Places {
     std::int64_t all = 0, mapped = 0;
   };
-  std::map<std::pair<std::uint32_t, std::int64_t>, Places> of_golden;  // by rank and step
+  std::map<std::tuple<bool, std::uint32_t, std::int64_t>, Places> places;  // by run, rank and step
   for (const auto& [frame, map] : maps_) {
     std::int64_t golden = 1, actual = 1, mapped = 0;
     for (const NamedAxis& axis : map.axes) {
@@ -195,18 +205,19 @@ bool CommonRows::cover_all() const {
       actual *= axis.actual;
     }
     for (const RowAxisMap::Block& block : map.blocks) {
-      std::int64_t places = 1;
+      std::int64_t count = 1;
       for (std::size_t i = 0; i < block.size(); ++i)
-        if (map.axes[i].name != kKeys) places *= block[i].count;
-      mapped += places;
+        if (map.axes[i].name != kKeys) count *= block[i].count;
+      mapped += count;
     }
-    if (mapped != actual && !map.is_packed) return false;
-    Places& step = of_golden[{std::get<0>(frame), std::get<1>(frame)}];
-    step.all = golden;
-    step.mapped += map.is_packed ? golden : mapped;
+    const auto& [rank, of_golden, of_actual, number] = frame;
+    for (const bool is_golden : {true, false}) {
+      Places& step = places[{is_golden, rank, is_golden ? of_golden : of_actual}];
+      step.all = is_golden ? golden : actual;
+      step.mapped += map.is_packed ? step.all : mapped;
+    }
   }
-  return std::ranges::all_of(of_golden,
-                             [](const auto& step) { return step.second.mapped == step.second.all; });
+  return std::ranges::all_of(places, [](const auto& step) { return step.second.mapped == step.second.all; });
 }
 
 // What scales the sum over a micro-batch is another number than that of a batch: the number of micro-batches.

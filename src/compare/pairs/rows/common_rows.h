@@ -15,6 +15,7 @@
 #include "compare/comparison.h"
 #include "compare/operator_pair.h"
 #include "compare/pairs/rows/axis_map.h"
+#include "compare/pairs/rows/batches.h"
 #include "compare/pairs/rows/micro_batches.h"
 #include "compare/pairs/rows/paired_runs.h"
 #include "compare/pairs/rows/row_origin.h"
@@ -31,10 +32,12 @@ class CommonRows {
 
   // Nothing where both runs have tensors of the same shapes, or where they differ otherwise than in rows that
   // the data of the programs has. `wanted` are rows that the user says are the same; then it is an error if
-  // that is not possible. All but `batches` must outlive the result.
+  // that is not possible. `split`: the calls of which the pairs are, if they are those of split_batches().
+  // All but `batches` and `split` must outlive the result.
   static Result<std::unique_ptr<const CommonRows>> find(const dump::Runs& golden, const dump::Runs& actual,
                                                         std::span<const OperatorPair> pairs,
-                                                        const Wanted& wanted, MicroBatches batches = {});
+                                                        const Wanted& wanted, MicroBatches batches = {},
+                                                        std::optional<SplitBatches> split = {});
 
   // Whether the first steps have an operator with other shapes. Quick: where they do not, find() finds
   // nothing.
@@ -55,11 +58,13 @@ class CommonRows {
   const std::string& note() const { return note_; }
   // Why the map may be wrong; empty if the data confirms it.
   const std::string& doubt() const { return doubt_; }
-  // Whether the data shows which rows are the same: it is not alike in all of them, as a mask is.
+  // Whether the data of a step shows which rows are the same: it is not alike in all of them, as a mask is.
   bool is_telling() const { return is_telling_; }
-  // Whether nothing is left out: micro-batches that together have all rows of the batch, or steps that
-  // together have all positions of one pass.
-  bool are_all_there() const { return left_out_ == 0 && (!batches_.all.empty() || cover_all()); }
+  // Whether each run has all rows of the other: micro-batches or steps that together have all rows of a
+  // batch, or steps that together have all positions of one pass.
+  bool has_all_rows() const { return !batches_.all.empty() || cover_all(); }
+  // Whether, besides, nothing is left out.
+  bool are_all_there() const { return left_out_ == 0 && has_all_rows(); }
   // How many micro-batches of one run are a batch of the other, 0 if that is not so, and which run has them.
   std::uint32_t batch_count() const { return batches_.count(); }
   bool has_golden_batches() const { return batches_.are_of_golden; }
@@ -73,8 +78,9 @@ class CommonRows {
   CommonRows(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs,
              MicroBatches batches)
       : runs_(golden, actual, pairs), batches_(std::move(batches)), sums_(runs_), origins_(runs_) {}
-  // Rank, step of golden, step of actual, number of the micro-batch.
+  // Rank, step of golden, step of actual, number of the micro-batch. Of split batches, calls are the steps.
   using Frame = std::tuple<std::uint32_t, std::int64_t, std::int64_t, std::uint32_t>;
+  const SplitRows* split_of(const Frame& frame) const;
   Result<bool> solve(const Wanted& wanted);
   bool find_maps(const std::map<Frame, std::vector<std::size_t>>& frames, const Wanted& wanted);
   bool has_other_shape(std::span<const std::size_t> places) const;
@@ -87,6 +93,7 @@ class CommonRows {
 
   PairedRuns runs_;
   MicroBatches batches_;
+  std::optional<SplitBatches> split_;
   RowSums sums_;
   mutable RowOrigins origins_;
   std::map<Frame, RowAxisMap> maps_;

@@ -55,21 +55,32 @@ struct Roots {
   bool has_unrelated = false;  // data of other shapes, as masks of a packed batch and of a padded one
 };
 
-// Nothing if an operator lost rows or put some in.
+// Whether it may have the rows of two batches of one size that have only some rows in common.
+bool is_of_equal_batch(const ShapedSlot& slot, const SplitRows* split) {
+  return split != nullptr && split->axis.golden == split->axis.actual && slot.golden == slot.actual &&
+         slot.golden.rank() > 0 && slot.golden[0] == split->axis.golden;
+}
+
+// Nothing if an operator lost rows or put some in; of split batches, it has only taken some for a step.
 std::optional<Roots> find_roots(const PairedRuns& runs, std::span<const std::size_t> places,
-                                RowOrigins& origins) {
+                                RowOrigins& origins, const SplitRows* split) {
   Roots roots;
   for (const std::size_t place : places) {
     const OperatorPair& pair = runs.pairs()[place];
     const dump::OperatorRun run = runs.runs(true).without_slots(pair.golden);
     const bool is_forward = phase_of(run) == model::Phase::forward;  // gradients are spread over rows
     if (!is_forward || kind_of(run.type).role != OperatorRole::computes) continue;
+    const bool is_outside = module_of(run) == "Default";  // what joins results there is another one perhaps
     for (ShapedSlot& slot : runs.slots(place)) {
-      if (slot.side != model::Side::input || !slot.is_other_shape()) continue;
+      if (slot.side != model::Side::input || !(slot.is_other_shape() || is_of_equal_batch(slot, split)))
+        continue;
       const RowOrigin golden = origins.of(true, pair.golden, slot.index),
                       actual = origins.of(false, pair.actual, slot.index);
-      if (golden == RowOrigin::computed || actual == RowOrigin::computed) return std::nullopt;
-      if (std::max(golden, actual) > RowOrigin::chosen) continue;
+      const bool is_computed = golden == RowOrigin::computed || actual == RowOrigin::computed;
+      if (is_computed && split == nullptr) return std::nullopt;
+      const bool is_root =
+          is_computed ? !is_outside && roots.all.empty() : std::max(golden, actual) <= RowOrigin::chosen;
+      if (!is_root) continue;
       give_row_axis(slot);
       if (other_axes(slot))
         roots.all.push_back({place, std::move(slot)});
@@ -187,6 +198,23 @@ std::optional<RootMatch> match_root(const PairedRuns& runs, const Root& root,
   return match;
 }
 
+// Whether a root has the rows that two steps should have in common; nothing if it does not say.
+std::optional<RootMatch> confirm_rows(const PairedRuns& runs, const Root& root, const SplitRows& split) {
+  RootMatch match{.map = {.axes = {split.axis}, .blocks = {{split.rows}}}};
+  const auto axes = other_axes(root.slot);
+  const auto parts = find_parts(match.map, root.slot.golden, root.slot.actual);
+  const bool has_rows = axes == std::vector<std::size_t>{0} || is_of_equal_batch(root.slot, &split);
+  if (!root.slot.has_data || !has_rows || !parts || parts->parts == nullptr) return std::nullopt;
+  const auto golden = runs.read_input(true, root.place, root.slot.index),
+             actual = runs.read_input(false, root.place, root.slot.index);
+  if (!golden || !actual) return std::nullopt;
+  const model::TensorView of_golden = view_as(*golden, root.slot.golden),
+                          of_actual = view_as(*actual, root.slot.actual);
+  if (!agree(*parts->parts, of_golden, of_actual)) return std::nullopt;
+  match.is_telling = tells_rows_apart(of_golden, of_actual);
+  return match;
+}
+
 // What data says of a map that other data gave.
 enum class Objection : std::uint8_t {
   none,      // it agrees in the rows that are the same, or cannot be read
@@ -285,13 +313,15 @@ void keep_wanted(const std::vector<std::pair<std::int64_t, std::int64_t>>& wante
 
 std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const std::size_t> places,
                                       const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted,
-                                      std::optional<std::int64_t> next, RowOrigins& origins) {
-  const auto found_roots = find_roots(runs, places, origins);
+                                      std::optional<std::int64_t> next, const SplitRows* split,
+                                      RowOrigins& origins) {
+  const auto found_roots = find_roots(runs, places, origins, split);
   if (!found_roots || found_roots->all.empty()) return std::nullopt;
   const std::vector<Root>& roots = found_roots->all;
   std::optional<FoundMap> found, disputed;
   for (const Root& root : roots) {
-    auto match = match_root(runs, root, next);
+    auto match = split == nullptr ? std::nullopt : confirm_rows(runs, root, *split);
+    if (!match) match = match_root(runs, root, next);
     if (!match) continue;
     if (!wanted.empty()) keep_wanted(wanted, match->map);
     if (match->map.blocks.empty()) continue;
@@ -318,7 +348,7 @@ std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const st
 }
 
 bool reads_other_shapes(const PairedRuns& runs, std::span<const std::size_t> places, RowOrigins& origins) {
-  const auto roots = find_roots(runs, places, origins);
+  const auto roots = find_roots(runs, places, origins, nullptr);
   return !roots || !roots->all.empty() || roots->has_unrelated;
 }
 

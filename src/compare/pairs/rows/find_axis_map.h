@@ -7,6 +7,7 @@
 
 #include "compare/comparison.h"
 #include "compare/pairs/rows/axis_map.h"
+#include "compare/pairs/rows/batches.h"
 #include "compare/pairs/rows/row_origin.h"
 
 namespace opdump::compare {
@@ -18,12 +19,15 @@ struct FoundMap {
   bool is_telling = false;  // that data is not alike in all rows and positions, and a module reads it
 };
 
-// Of the whole pairs at `places`. `next`: the position of golden at which the step may go on. Nothing where
-// no operator has other rows, where an operator and not the data made them other, or where the data of the
-// two runs has no row in common, unless `wanted` says which rows are the same.
+// Of the whole pairs at `places`. `next`: the position of golden at which the step may go on. `split`: the
+// rows that the steps should have in common, which the data then only confirms; a step may have some of those
+// that operators of both runs made. Null: unknown. Nothing where no operator has other rows, where an
+// operator and not the data made them other, or where the data of the two runs has no row in common, unless
+// `wanted` says which rows are the same.
 std::optional<FoundMap> find_axis_map(const PairedRuns& runs, std::span<const std::size_t> places,
                                       const std::vector<std::pair<std::int64_t, std::int64_t>>& wanted,
-                                      std::optional<std::int64_t> next, RowOrigins& origins);
+                                      std::optional<std::int64_t> next, const SplitRows* split,
+                                      RowOrigins& origins);
 
 // Whether an operator of a pair reads data of other shapes, or tensors that operators made other.
 bool reads_other_shapes(const PairedRuns& runs, std::span<const std::size_t> places, RowOrigins& origins);

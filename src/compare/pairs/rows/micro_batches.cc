@@ -1,16 +1,11 @@
 #include "compare/pairs/rows/micro_batches.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
-#include "compare/pairs/frame/frame.h"
-#include "compare/pairs/frame/frame_pairing.h"
-#include "compare/pairs/frame/scope.h"
 
 namespace opdump::compare {
 namespace {
@@ -19,8 +14,8 @@ namespace {
 struct PassesOfStep {
   std::uint32_t rank = 0;
   std::int64_t step = 0;
-  std::vector<MicroBatch> passes = {};
-  MicroBatch rest = {};
+  std::vector<Pass> passes = {};
+  Pass rest = {};
 };
 
 // A pass begins with the first operator behind the gradients of the one before, if a module follows.
@@ -56,34 +51,6 @@ std::vector<PassesOfStep> find_passes(const dump::Runs& runs) {
   return found;
 }
 
-// Numbers the operators of each scope and type from 0 on, as if nothing had run in their step before.
-void number_again(FrameRuns& part) {
-  std::map<std::string, std::uint64_t, std::less<>> next;  // by scope, with the type
-  part.names.assign(part.size(), {});
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
-    const dump::OperatorRun run = part.runs->without_slots(part.first + i);
-    if (run.op == nullptr) continue;
-    const std::string scope(without_number(run.op->name, run.type));
-    part.names[i] = scope + "-op" + std::to_string(next[scope]++);
-  }
-}
-
-// Pairs what two runs did, by names that are numbered from there on.
-std::vector<OperatorPair> pair_passes(const dump::Runs& golden, const MicroBatch& of_golden,
-                                      const dump::Runs& actual, const MicroBatch& of_actual) {
-  const FrameRule rule{.graph = false};
-  FrameRuns g{.runs = &golden, .first = of_golden.first, .last = of_golden.last},
-      a{.runs = &actual, .first = of_actual.first, .last = of_actual.last};
-  number_again(g);
-  number_again(a);
-  FramePairing frame(std::move(g), std::move(a), rule);
-  frame.join_sequences();
-  frame.join_names();
-  std::vector<OperatorPair> pairs;
-  frame.append_pairs(pairs);
-  return pairs;
-}
-
 bool is_of_one_side(const OperatorPair& pair, bool is_golden) {
   return (is_golden ? pair.actual : pair.golden) == OperatorPair::kNone;
 }
@@ -107,7 +74,7 @@ void append(const OperatorPair& pair, bool is_first, bool are_of_golden, const d
 std::uint32_t MicroBatches::number_of(const OperatorPair& pair) const {
   const std::uint32_t execution = are_of_golden ? pair.golden : pair.actual;
   if (execution == OperatorPair::kNone) return 0;
-  const auto next = std::ranges::upper_bound(all, execution, {}, &MicroBatch::first);
+  const auto next = std::ranges::upper_bound(all, execution, {}, &Pass::first);
   if (next == all.begin() || execution >= std::prev(next)->last) return 0;
   return numbers.at(std::prev(next)->first);
 }
@@ -131,12 +98,12 @@ std::optional<MicroBatchPairs> pair_micro_batches(const dump::Runs& golden, cons
     const bool is_tail = several.passes.empty() && single.passes.empty();
     if (several.rank != single.rank || (!is_tail && (single.passes.size() != 1 || several.passes.size() < 2)))
       return std::nullopt;
-    const auto add = [&](const MicroBatch& of_many, const MicroBatch& of_one, bool is_first) {
+    const auto add = [&](const Pass& of_many, const Pass& of_one, bool is_first) {
       for (const OperatorPair& pair :
            pair_passes(golden, are_of_golden ? of_many : of_one, actual, are_of_golden ? of_one : of_many))
         append(pair, is_first, are_of_golden, golden, actual, found.pairs);
     };
-    for (const MicroBatch& pass : several.passes) {
+    for (const Pass& pass : several.passes) {
       add(pass, single.passes.front(), &pass == &several.passes.front());
       found.batches.numbers[pass.first] = static_cast<std::uint32_t>(&pass - several.passes.data()) + 1;
       found.batches.all.push_back(pass);

@@ -7,18 +7,14 @@
 #include <vector>
 
 #include "compare/operator_pair.h"
+#include "compare/pairs/rows/passes.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {
 
-// A forward pass with its backward pass: executions that follow one another.
-struct MicroBatch {
-  std::uint32_t first = 0, last = 0;
-};
-
 struct MicroBatches {
-  bool are_of_golden = false;        // the run that has them
-  std::vector<MicroBatch> all = {};  // in order
+  bool are_of_golden = false;  // the run that has them
+  std::vector<Pass> all = {};  // in order
 
   // From 1 on within its step: the micro-batch that a pair is of. 0: it is of none, as an update is.
   std::uint32_t number_of(const OperatorPair& pair) const;

@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
+#include "compare/pairs/rows/batches.h"
 #include "compare/pairs/rows/continuations.h"
 #include "compare/pairs/rows/micro_batches.h"
 
@@ -21,7 +22,7 @@ void note_doubts(const CommonRows& rows, const WantedRows& request, Pairing& pai
     return;
   }
   // Data that has lost rows may be the fault.
-  if (!request.is_asked && !rows.are_all_there())
+  if (!request.is_asked && !rows.has_all_rows())
     pairing.incomplete.push_back("one run has other rows: " + rows.note() +
                                  "; only these are compared, and --rows auto says that this is meant");
   if (const std::uint64_t count = rows.left_out(); count > 0)
@@ -64,6 +65,17 @@ Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairi
       return all;
     }
     std::swap(by_name.pairs, batches->pairs);
+  }
+  if (request.wanted.empty() && (rows == nullptr || !rows->has_all_rows())) {
+    SplitBatches split = split_batches(golden, actual);
+    std::vector<OperatorPair> pairs = std::exchange(split.pairs, {});
+    OPDUMP_TRY(Found all, CommonRows::find(golden, actual, pairs, {}, {}, std::move(split)));
+    if (all != nullptr && all->is_telling() && all->has_all_rows()) {
+      pairing = {.pairs = std::move(pairs), .notes = {"the runs call the model with other numbers of rows"}};
+      note_doubts(*all, request, pairing);
+      leave_out_moves(golden, actual, *all, pairing.pairs);
+      return all;
+    }
   }
   if (rows == nullptr) return rows;
   // Without a request, only where all follows from rows that both have: in a training step that has lost

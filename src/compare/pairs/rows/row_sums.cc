@@ -1,6 +1,8 @@
 #include "compare/pairs/rows/row_sums.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,6 +10,8 @@
 #include "base/text/json.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
+#include "compare/wiring/content.h"
+#include "dump/read/dump_set.h"
 #include "model/operator_traits.h"
 
 namespace opdump::compare {
@@ -22,6 +26,16 @@ std::optional<std::int64_t> argument_of(const dump::OperatorRun& run, const char
   if (found == arguments.end()) return std::nullopt;
   const auto& value = found->is_array() && found->size() == 1 ? found->front() : *found;
   return value.is_number_integer() ? std::optional(value.get<std::int64_t>()) : std::nullopt;
+}
+
+// The bytes of a tensor that is small, as statistics of channels are.
+std::optional<std::vector<std::byte>> read_small(const dump::Slot& slot) {
+  constexpr std::uint64_t kMost = 1 << 16;  // elements
+  if (!slot.has_data() || !slot.shape || element_count_of(slot) > kMost) return std::nullopt;
+  auto tensor = dump::StoredTensor::read(slot);
+  if (!tensor || !tensor->straighten()) return std::nullopt;
+  const model::TensorView view = tensor->view();
+  return std::vector(view.data, view.data + view.byte_count());
 }
 
 }  // namespace
@@ -133,6 +147,21 @@ bool RowSums::has_left_out_input(std::size_t place) const {
   return first != inputs_.end() && first->first.first == place;
 }
 
+// Whether an output is an input as it was, as the statistics of a batch norm that does not train.
+bool RowSums::hands_on(std::size_t place, std::uint32_t output) const {
+  const OperatorPair& pair = runs_.pairs()[place];
+  return std::ranges::all_of(std::array{true, false}, [&](bool is_golden) {
+    const std::uint32_t execution = is_golden ? pair.golden : pair.actual;
+    std::optional<std::vector<std::byte>> made;
+    for (const dump::Slot& slot : runs_.runs(is_golden).slots(execution))
+      if (slot.side == model::Side::output && slot.index == output) made = read_small(slot);
+    bool is_input = false;
+    for (const dump::Slot& slot : runs_.runs(is_golden).slots(execution))
+      is_input |= !is_input && made && slot.side == model::Side::input && read_small(slot) == made;
+    return is_input;
+  });
+}
+
 // An output lacks an axis that an input has.
 bool RowSums::puts_together(std::size_t place, const RowAxisMap& map) const {
   const OperatorPair& pair = runs_.pairs()[place];
@@ -140,13 +169,16 @@ bool RowSums::puts_together(std::size_t place, const RowAxisMap& map) const {
   const OperatorRole role = kind_of(run.type).role;
   const bool is_random = model::has_trait(run.type, model::Trait::random) && role != OperatorRole::makes;
   if (is_random && runs_.has_other_output(place)) return true;
+  // What puts elements together as they are, to a tensor of one size in both runs, has all of them.
+  if (model::has_trait(run.type, model::Trait::chooses) && !runs_.has_other_output(place)) return false;
   std::vector<bool> read(map.axes.size()), made(map.axes.size(), true);
   for (const ShapedSlot& slot : runs_.slots(place)) {
     const auto axes = find_parts(map, slot.golden, slot.actual);
     if (!axes || model::element_count(slot.golden).value_or(0) == 0) continue;
     for (std::size_t axis = 0; axis < read.size(); ++axis) {
       if (slot.side == model::Side::input) read[axis] = read[axis] || axes->has_axis[axis];
-      if (slot.side == model::Side::output) made[axis] = made[axis] && axes->has_axis[axis];
+      if (slot.side == model::Side::output)
+        made[axis] = made[axis] && (axes->has_axis[axis] || hands_on(place, slot.index));
     }
   }
   for (std::size_t axis = 0; axis < read.size(); ++axis) {

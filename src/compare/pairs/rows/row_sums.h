@@ -37,6 +37,7 @@ class RowSums {
   std::uint32_t note_inputs(bool is_golden, std::uint32_t execution, std::size_t place);
   bool has_left_out_input(std::size_t place) const;
   bool puts_together(std::size_t place, const RowAxisMap& map) const;
+  bool hands_on(std::size_t place, std::uint32_t output) const;
   bool has_rows(std::size_t place, const RowAxisMap& map) const;
   std::uint32_t source_in_batches(std::size_t place, const RowAxisMap* map, std::uint32_t source,
                                   bool is_update);

@@ -113,7 +113,8 @@ std::string_view operator_left_out(const OperatorComparison& op, const SlotCompa
   return always_counts(op, slot) ? std::string_view() : op.left_out;
 }
 
-constexpr std::string_view kRewritten = "the engine computes the same of other inputs";
+constexpr std::string_view kRewritten = "the engine computes the same of other inputs",
+                           kOtherPieces = "the same is put together from other pieces";
 
 // Axes, sizes and the like, of which the result shows whether the engine changed them rightly.
 std::string_view rewritten_number(const OperatorComparison& op, const SlotComparison& slot) {
@@ -151,6 +152,13 @@ bool reads_terms(const OperatorComparison& op) {
   return is_paired(op) && is_one(op.golden) != is_one(op.actual);
 }
 
+// Of what puts tensors together as they are: the whole may have other pieces in each run.
+bool is_piece(const OperatorComparison& op, const SlotComparison& slot) {
+  const bool is_other = is_single(slot) || (slot.golden->shape && slot.actual->shape &&
+                                            *slot.golden->shape != *slot.actual->shape);
+  return is_other && model::has_trait(op.run().type, model::Trait::chooses);
+}
+
 std::string_view same_of_other_inputs(const OperatorComparison& op, const SlotComparison& slot) {
   if (is_output(slot) || slot.verdict == Verdict::match || slot.verdict == Verdict::skipped) return {};
   const bool is_rewritten = is_rewritten_by_engine(op.golden.get(), op.actual.get()) || reads_terms(op);
@@ -164,9 +172,10 @@ std::string_view same_of_other_inputs(const OperatorComparison& op, const SlotCo
   if (differs || !is_compared) return {};
   // Another implementation may keep the elements of what it multiplies in another order. A choice or a
   // comparison, though, may come out the same of wrong numbers.
-  const bool may_read_others = is_rewritten || is_attribute_elsewhere(op, slot) ||
+  const bool may_read_others = is_rewritten || is_attribute_elsewhere(op, slot) || is_piece(op, slot) ||
                                (op.is_across && (is_place(slot) || (has_numbers && !is_single(slot))));
-  return may_read_others ? kRewritten : std::string_view();
+  if (!may_read_others) return {};
+  return is_piece(op, slot) ? kOtherPieces : kRewritten;
 }
 
 // What a recording that ends early, or one that cannot say that a tensor has no data, says by an absence.
@@ -296,7 +305,9 @@ const Rule kUnfinished{
     .begin = begin_with_unfinished<UnfinishedRecording>};
 const Rule kSameOfOtherInputs{
     .name = "same-of-other-inputs",
-    .sentence = "an engine or another framework may compute an equal result of other inputs",
+    .sentence =
+        "an engine or another framework may compute an equal result of other inputs, and what puts "
+        "tensors together may read other pieces",
     .stage = Stage::leave_out,
     .begin = LeavesOutTensors<same_of_other_inputs>::begin};
 
