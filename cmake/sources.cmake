@@ -728,6 +728,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/verbs.cc
   cli/compare/rules.cc
   cli/compare/view.cc
+  cli/compare/without_option.cc
   cli/watch/answer.cc
   cli/watch/reason.cc
   cli/watch/watch.cc

@@ -39,6 +39,7 @@ class Bench:
         self.environment = {**os.environ, "PYTHONPATH": f"{arguments.build}/python", "OMP_NUM_THREADS": "1",
                             "OPDUMP_WARM": str(self.root / "warm")}
         self.scores: dict[str, dict[str, collections.Counter]] = {}
+        self.seconds: collections.Counter = collections.Counter()
         self.server = subprocess.Popen([arguments.python, "-B", HERE / "warm.py", "--serve"], env=self.environment)
         while not (self.root / "warm").exists():
             if self.server.poll() is not None:
@@ -86,9 +87,11 @@ class Bench:
 
     def ask(self, verb: str, golden: str, actual: str) -> list[dict[str, Any]]:
         """What is to blame, the first first."""
-        command = [self.opdump, verb, golden, actual, "--json"]
+        command = [self.opdump, verb, golden, actual, "--json", *(["--without", *self.a.without.split(",")] if self.a.without else [])]
+        started = time.monotonic()
         done = subprocess.run(command + (["--python", str(HERE / "warm.py")] if verb == "blame" else []), capture_output=True,
                               text=True, env=self.environment)
+        self.seconds[verb] += time.monotonic() - started
         if done.returncode not in (0, 1, 3):
             raise SystemExit(f"{done.args}: {done.stderr}")
         answer = json.loads(done.stdout.splitlines()[-1])
@@ -187,7 +190,7 @@ class Bench:
 
     def print(self, seconds: float) -> None:
         print_scores(self.scores, COLUMNS)
-        print(f"\n{seconds:.0f} s")
+        print(f"\n{seconds:.0f} s, of which " + ", ".join(f"{verb} {of:.0f} s" for verb, of in self.seconds.items()))
 
 
 def main() -> None:
@@ -201,6 +204,7 @@ def main() -> None:
     parser.add_argument("--units", default="", choices=("", *bench.UNITS), help="what the actual runs multiply matrices with")
     parser.add_argument("--nets", default="", help="some of those of nets.py; default: all")
     parser.add_argument("--records", default="tensors", choices=("tensors", "outputs", "statistics"), help="what the recordings have")
+    parser.add_argument("--without", default="", help="rules that compare and blame are to switch off, separated by commas")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--python", default=sys.executable, help="one with the torch that opdump is built for")

@@ -12,6 +12,7 @@
 #include "cli/arguments.h"
 #include "cli/compare/replay.h"
 #include "cli/compare/rows_option.h"
+#include "cli/compare/without_option.h"
 #include "cli/verb.h"
 #include "terminal/output.h"
 
@@ -135,7 +136,7 @@ Result<int> run_blame(std::span<const char* const> args) {
   BlameOutput output;
   compare::CompareOptions options;
   CLI::App app("Names the cause of the difference between two runs.", "opdump blame");
-  std::vector<std::string> calibrating;
+  std::vector<std::string> calibrating, without;
   app.add_option("GOLDEN", golden_path, "The trusted dump: its root, or any directory below it");
   app.add_option("ACTUAL", actual_path, "The dump to compare with it");
   app.add_option(
@@ -149,6 +150,7 @@ Result<int> run_blame(std::span<const char* const> args) {
   app.add_option("--threads", options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
   add_rows_option(app, rows);
+  add_without_option(app, without);
   add_blame_options(app, arguments);
   add_expansion_limit(app);
   app.footer(std::string(kBlameFooter));
@@ -159,6 +161,7 @@ Result<int> run_blame(std::span<const char* const> args) {
   }
   if (actual_path.empty()) return Error(Code::usage, "GOLDEN and ACTUAL are required");
   OPDUMP_CHECK_OK(use_rows(rows, options));
+  OPDUMP_CHECK_OK(switch_off(without, options));
 
   ReplayWorkers workers(arguments.python, arguments.limits);
   workers.prepare();

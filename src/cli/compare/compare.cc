@@ -15,6 +15,7 @@
 #include "cli/compare/blame.h"
 #include "cli/compare/outcome.h"
 #include "cli/compare/rows_option.h"
+#include "cli/compare/without_option.h"
 #include "cli/select.h"
 #include "cli/verb.h"
 #include "compare/measure/share.h"
@@ -103,26 +104,11 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->check(not_negative());
   app.add_flag("--explain", arguments.options.explain,
                "Then print which rules looked at the first bad operator, and what each said");
-  app.add_option("--without", arguments.without, "Rules that are switched off; see opdump rules");
+  add_without_option(app, arguments.without);
   app.add_flag("--blame", arguments.blames, "Then name the cause of the difference; see opdump blame");
   add_blame_options(app, arguments.blame);
   add_expansion_limit(app);
   app.footer(std::string(kFooter));
-}
-
-Result<> switch_off(const std::vector<std::string>& names, compare::CompareOptions& options) {
-  std::vector<std::string_view> known;
-  for (const compare::Rule* rule : compare::rules()) known.push_back(rule->name);
-  for (const std::string& name : names) {
-    if (compare::find_rule(name) == nullptr) {
-      const auto nearest = find_nearest(name, known);
-      return Error(Code::usage, "--without: there is no rule " + name +
-                                    (nearest ? " (did you mean " + std::string(*nearest) + "?)" : "") +
-                                    "; opdump rules lists them");
-    }
-    options.without.insert(name);
-  }
-  return ok();
 }
 
 // What each rule said of the first bad operator.
