@@ -24,5 +24,7 @@ if [ ! -e "$googletest/installed" ]; then
 fi
 cmake -B $build -DOPDUMP_DEVELOPER=ON -DGTest_DIR="$googletest/installed/lib/cmake/GTest" >/dev/null
 cmake --build $build "${jobs[@]}" --target opdump_cli "${folders[@]/%/_test}"
+# Below QEMU_LD_PREFIX, /proc is a folder like others, and only root may enter any.
+export GTEST_FILTER=-DumpSetTest.UnreadableDirectory:BudgetTest.AFileSystemWithoutFilesIsNotFull
 programs=$(IFS='|' && echo "${folders[*]}")
 ctest --test-dir $build --output-on-failure --timeout 3600 -R "^unit\.($programs)$|^cli\.(ls|show|select|compare)$|^docs\.(compare|convert|reading|msaccucmp)"
