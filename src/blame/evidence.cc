@@ -111,7 +111,7 @@ Excess find_excess(const OutputError& error) {
             .is_certain = true,
             .output = &error,
             .test = std::to_string(*error.wrong) + " of " + counted(error.count, "element") +
-                    (*error.wrong == 1 ? " is" : " are") + " wrong"};
+                    inflect(*error.wrong, " is", " are") + " wrong"};
   }
   const Thresholds& limits = error.limits;
   Excess excess{.factor = error.r / limits.r,
@@ -131,7 +131,7 @@ Excess find_excess(const OutputError& error) {
   if (excess.factor <= 1 && error.odd > 0) {
     excess.factor = 2;
     excess.test = std::to_string(error.odd) + " of " + counted(error.count, "element") +
-                  (error.odd == 1 ? " is" : " are") +
+                  inflect(error.odd, " is", " are") +
                   " not what the same kernel makes, and all others are, to the last bit";
   }
   if (!error.precision.empty())

@@ -62,7 +62,7 @@ std::optional<std::uint32_t> leave_out_followers(std::span<const OperatorCompari
   };
   if (const std::size_t count = std::erase_if(answer.findings, follows); count > 0)
     answer.notes.push_back(counted(count, "finding", "follow") + " from " + what + ", and " +
-                           (count == 1 ? "is" : "are") + " left out");
+                           inflect(count, "is", "are") + " left out");
   return place;
 }
 

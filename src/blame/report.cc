@@ -94,7 +94,7 @@ std::string describe_removal(std::string_view without, double share) {
 std::string describe_culprit(const Finding& finding) {
   std::string text;
   if (!finding.later_steps.empty())
-    text += "  the same in " + std::string(finding.later_steps.size() == 1 ? "step " : "steps ") +
+    text += "  the same in " + inflect(finding.later_steps.size(), "step ", "steps ") +
             compare::format_ranges(finding.later_steps) + "\n";
   if (!finding.others.empty())
     text += "  the same in " + compare::one_line(finding.others.front()) +
@@ -133,7 +133,7 @@ std::string statement_of(const Finding& finding) {
 std::string first_line(const BlameAnswer& answer) {
   const std::string differing = std::to_string(answer.differing) + " of " +
                                 counted(answer.compared, "operator") +
-                                (answer.differing == 1 ? " differs" : " differ");
+                                inflect(answer.differing, " differs", " differ");
   switch (answer.outcome) {
     case BlameOutcome::differs:
       return "culprit (" + confidence_of(answer.findings.front()) +
@@ -177,7 +177,7 @@ std::string format_answer(const BlameAnswer& answer, std::string_view golden, st
     text += "not run again: " + answer.not_replayed[i] + "\n";
   // Operators that only one run has run again, too.
   return text + "ran " + counted(answer.replayed, "operator") + " again; " +
-         std::to_string(answer.differing) + (answer.differing == 1 ? " differs\n" : " differ\n");
+         std::to_string(answer.differing) + inflect(answer.differing, " differs\n", " differ\n");
 }
 
 std::string answer_json(const BlameAnswer& answer, std::string_view golden, std::string_view actual,

@@ -32,7 +32,7 @@ std::string inputs_that_differ(const OperatorComparison& op) {
   const SlotComparison* slot = compare::first_difference(op, model::Side::input);
   if (slot == nullptr || slot->wrong_ranks.empty()) return "inputs already differ";
   const std::set<std::int64_t> ranks(slot->wrong_ranks.begin(), slot->wrong_ranks.end());
-  return compare::slot_name(*slot) + " already differs on " + (ranks.size() == 1 ? "rank " : "ranks ") +
+  return compare::slot_name(*slot) + " already differs on " + inflect(ranks.size(), "rank ", "ranks ") +
          compare::format_ranges(ranks);
 }
 

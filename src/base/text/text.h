@@ -65,6 +65,11 @@ std::string counted(std::uint64_t count, std::string_view noun);
 // "2 pairs differ".
 std::string counted(std::uint64_t count, std::string_view noun, std::string_view verb);
 
+// `one` of 1, else `many`: "is", "are"; "step ", "steps ".
+constexpr const char* inflect(std::uint64_t count, const char* one, const char* many) {
+  return count == 1 ? one : many;
+}
+
 // "640", "512K", "2G", "1.5GiB": a size as people write it, units of 1024, or nothing.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 

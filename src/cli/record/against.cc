@@ -48,7 +48,7 @@ class Links {
   std::string describe() const {
     return count_ == 0 ? ""
                        : counted(count_, "tensor") + " (" + format_bytes(bytes_) + ") " +
-                             (count_ == 1 ? "is a link" : "are links") + " to equal ones of golden";
+                             inflect(count_, "is a link", "are links") + " to equal ones of golden";
   }
 
  private:

@@ -154,7 +154,7 @@ class ModelRun {
     const std::size_t inner = opdump_onnx_inner_operator_count(model_);
     if (inner > 0)
       terminal::print_error("warning: " + path_ + ": " + counted(inner, "operator") +
-                            " in subgraphs (bodies of If, Loop, Scan)" + (inner == 1 ? " is" : " are") +
+                            " in subgraphs (bodies of If, Loop, Scan)" + inflect(inner, " is", " are") +
                             " not recorded");
     const std::size_t count = arguments_.executions ? arguments_.executions : source_.execution_count();
     for (std::size_t execution = 0; execution < count; ++execution) OPDUMP_CHECK_OK(run_once(execution));

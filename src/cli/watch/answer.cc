@@ -77,7 +77,7 @@ std::optional<Trend> find_trend(const dump::DumpSet& dump, std::size_t index, co
 
 // "6 infinities", "1 NaN and 6 infinities".
 std::string count_of(const model::NotFinite& found) {
-  const std::string infinities = std::to_string(found.inf) + (found.inf == 1 ? " infinity" : " infinities");
+  const std::string infinities = std::to_string(found.inf) + inflect(found.inf, " infinity", " infinities");
   if (found.nan == 0) return infinities;
   return std::to_string(found.nan) + " NaN" + (found.inf == 0 ? "" : " and " + infinities);
 }

@@ -96,7 +96,7 @@ std::optional<WatchReason> explain_domain(const std::string& type, const SlotExt
   if (!domain->is_open) return std::nullopt;
   const std::string zeros = domain->lowest == 0 && input.zeros > 0
                                 ? ", which " + counted(input.zeros, "element") + " of " + input.slot +
-                                      (input.zeros == 1 ? " is" : " are")
+                                      inflect(input.zeros, " is", " are")
                                 : "";
   if (input.min == domain->lowest) return say(input.min, zeros);
   if (input.max == domain->highest) return say(input.max, "");
@@ -135,7 +135,7 @@ std::optional<WatchReason> explain_division(const std::string& type, const std::
   const SlotExtent* const dividend = divides ? find_input(extents, type == "addcdiv" ? 1 : 0) : nullptr;
   const std::string what = dividend != nullptr && dividend->largest() == 0 ? "0/0: " : "division by 0: ";
   return WatchReason{what + counted(divisor->zeros, "element") + " of the divisor, " + divisor->slot +
-                         (divisor->zeros == 1 ? ", is 0" : ", are 0"),
+                         inflect(divisor->zeros, ", is 0", ", are 0"),
                      kOfDivision};
 }
 

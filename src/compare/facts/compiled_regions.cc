@@ -40,8 +40,8 @@ std::optional<std::string> describe_regions(const Runs& runs, std::span<const st
   }
   if (regions.empty()) return std::nullopt;
   return std::string(side) + " has " + counted(regions.size(), "compiled region") +
-         (regions.size() == 1 ? " as one operator" : " as one operator each") +
-         "; --compiled aten records the operators in " + (regions.size() == 1 ? "it" : "them") +
+         inflect(regions.size(), " as one operator", " as one operator each") +
+         "; --compiled aten records the operators in " + inflect(regions.size(), "it", "them") +
          ", run without the generated kernels";
 }
 

@@ -39,18 +39,18 @@ void OpenQuestions::add(const OperatorComparison& op) {
 void OpenQuestions::append_to(std::vector<std::string>& reasons) const {
   for (const auto& [key, numbers] : absent_steps_) {
     const std::string ranges = format_ranges(numbers);
-    const bool is_one = ranges.find_first_of(",-") == std::string::npos;
-    reasons.push_back("rank " + std::to_string(key.first) + ": " + (is_one ? "step " : "steps ") + ranges +
-                      (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual") +
-                      ": left out");
+    reasons.push_back("rank " + std::to_string(key.first) + ": " +
+                      inflect(numbers.size(), "step ", "steps ") + ranges +
+                      inflect(numbers.size(), " is", " are") + " only in " +
+                      (key.second ? "golden" : "actual") + ": left out");
   }
   if (uncertain_ > 0)
     reasons.push_back(counted(uncertain_, "uncertain pair", "differ") + ": " + first_uncertain_ +
-                      (uncertain_ == 1 ? "" : ", ...") + "; --map declares which operators are the same");
+                      inflect(uncertain_, "", ", ...") + "; --map declares which operators are the same");
   if (numbers_ > 0)
     reasons.push_back("the program gets " + counted(numbers_, "number") +
                       " from other operators in each run, and what it does with them is not recorded: " +
-                      first_number_ + (numbers_ == 1 ? "" : ", ..."));
+                      first_number_ + inflect(numbers_, "", ", ..."));
   std::ranges::move(unreadable_, std::back_inserter(reasons));
   if (more_unreadable_ > 0) reasons.push_back(counted(more_unreadable_, "more tensor") + " cannot be read");
   for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})
@@ -60,7 +60,7 @@ void OpenQuestions::append_to(std::vector<std::string>& reasons) const {
 void OpenQuestions::append_notes_to(std::vector<Note>& notes) const {
   if (ahead_ == 0) return;
   notes.push_back({{},
-                   counted(ahead_, "operator") + " of data-loading workers" + (ahead_ == 1 ? " is" : " are") +
+                   counted(ahead_, "operator") + " of data-loading workers" + inflect(ahead_, " is", " are") +
                        " in one dump only: left out, because workers run ahead by a varying distance"});
 }
 

@@ -114,7 +114,7 @@ std::string describe_making(const NotFiniteSearch::NotFiniteTensor& finding) {
   if (finding.read.inf == 0) return "its inputs are finite: it made them";
   const std::string count =
       finding.read.is_counted
-          ? std::to_string(finding.read.inf) + (finding.read.inf == 1 ? " infinity" : " infinities")
+          ? std::to_string(finding.read.inf) + inflect(finding.read.inf, " infinity", " infinities")
           : "infinities";
   return "its inputs have " + count + " and no NaN: it made them";
 }
@@ -144,7 +144,7 @@ std::string explain_nan(const dump::OperatorRun& run) {
     if (masked == 0) return {};
     return std::to_string(masked) + " of " + counted(static_cast<std::uint64_t>(rows), "row") +
            " along axis " + std::to_string(*axis) + " of its input." + std::to_string(slot.index) +
-           (masked == 1 ? " is" : " are") + " -inf in all elements, and a softmax of that is 0/0";
+           inflect(masked, " is", " are") + " -inf in all elements, and a softmax of that is 0/0";
   }
   return {};
 }

@@ -18,7 +18,7 @@ std::string describe(std::string_view side, std::string_view other, const dump::
   std::string text = std::string(side) + " has a part of the operators (" + what;
   if (!filter.source.empty()) text += " in " + filter.source.string();
   return text + "): " + counted(count, "operator") + " of " + std::string(other) +
-         (count == 1 ? " is" : " are") + " left out";
+         inflect(count, " is", " are") + " left out";
 }
 
 // Whether an operator has nothing of the one side that a configuration asks for.

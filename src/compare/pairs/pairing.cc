@@ -52,7 +52,7 @@ void leave_end_open(std::int64_t rank, std::size_t begin, bool has_log, const Is
     if (count > 0)
       pairing.incomplete.push_back("rank " + std::to_string(rank) + ": the last " +
                                    counted(count, "operator") + " after the last step " +
-                                   (count == 1 ? "is" : "are") + " only in " + side);
+                                   inflect(count, "is", "are") + " only in " + side);
 }
 
 // Whether a step of one run ran before the first one of the other, which goes on from a checkpoint.

@@ -12,7 +12,7 @@ namespace {
 using model::DType;
 
 std::string list_rows(const std::vector<std::uint64_t>& rows, std::uint64_t count) {
-  std::string text = count == 1 ? "row " : "rows ";
+  std::string text = inflect(count, "row ", "rows ");
   for (std::size_t i = 0; i < rows.size(); ++i)
     text += (i == 0 ? "" : i + 1 == count ? " and " : ", ") + std::to_string(rows[i]);
   if (count > rows.size()) text += ", ...";
@@ -69,7 +69,7 @@ bool describe_rows(Matching& matching, LinkResult& result) {
   }
   if (distance.differing_row_count <= distance.differing_rows.size())
     result.notes.push_back("only " + rows + (is_part ? "" : " of " + std::to_string(distance.rows)) +
-                           (distance.differing_row_count == 1 ? " differs" : " differ"));
+                           inflect(distance.differing_row_count, " differs", " differ"));
   else
     result.notes.push_back(std::to_string(distance.differing_row_count) + " of " +
                            std::to_string(distance.rows) + " rows differ");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file/scratch.h"
+#include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/measure/measure_pair.h"
 #include "compare/measure/sharded/shard_statistics.h"
@@ -331,7 +332,7 @@ void name_ranks(OperatorComparison& op) {
     if (slot.wrong_ranks.empty()) continue;
     if (slot.is_sum && !of_inputs.empty()) slot.wrong_ranks.assign(of_inputs.begin(), of_inputs.end());
     const std::set<std::int64_t> ranks(slot.wrong_ranks.begin(), slot.wrong_ranks.end());
-    slot.reason = (ranks.size() == 1 ? "rank " : "ranks ") + format_ranges(ranks) + " of " +
+    slot.reason = inflect(ranks.size(), "rank ", "ranks ") + format_ranges(ranks) + " of " +
                   std::to_string(slot.sharded->all_ranks) + (slot.reason.empty() ? "" : "; " + slot.reason);
   }
 }

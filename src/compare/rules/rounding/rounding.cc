@@ -355,7 +355,7 @@ void Rounding::remark(Ledger& ledger) {
   if (flip_count_ == 0 || ledger.first_bad() != nullptr) return;
   ledger.note(kOtherChoice.name, counted(flip_count_, "choice") +
                                      " between numbers that are equal within rounding " +
-                                     (flip_count_ == 1 ? "is another" : "are others") + " (first " +
+                                     inflect(flip_count_, "is another", "are others") + " (first " +
                                      first_flip_ + "): what follows from that is no difference");
 }
 
