@@ -258,6 +258,47 @@ def test_overloads_of_what_overwrites_do_not_read_in_a_h5(tmp_path):
     assert compared.returncode == 0, compared.stdout
 
 
+@pytest.mark.parametrize("form", ["folder", "h5"])
+def test_what_is_drawn_filled_and_quantised_is_the_same_in_two_runs(form, tmp_path):
+    """The C library fills what was not initialised with another byte in each run: what nobody reads does not count."""
+    for byte in "50", "100":
+        name = byte + ".h5" * (form == "h5")
+        options = ["--compat", "dumper"] if form == "h5" else ["-o", name, "--steps", "all"]
+        done = subprocess.run([OPDUMP, "run", *options, "--", sys.executable, PROGRAMS / "filling_operators.py", tmp_path / name], cwd=tmp_path,
+                              check=True, capture_output=True, text=True, env={**os.environ, "MALLOC_PERTURB_": byte})
+        assert "failed: 0 of" in done.stdout, done.stdout
+    compared = subprocess.run([OPDUMP, "compare", *sorted(path.name for path in tmp_path.iterdir())], cwd=tmp_path, capture_output=True, text=True)
+    assert compared.returncode == 0 and "incomplete" not in compared.stdout, compared.stdout
+
+
+def test_memory_that_numpy_has_filled_is_read_in_a_h5(tmp_path):
+    """Neither `empty` nor an operator of torch has written what NumPy, or a C function, puts there."""
+    for number in "1", "2":
+        subprocess.run([OPDUMP, "run", "--compat", "dumper", "--", sys.executable, PROGRAMS / "filled_by_numpy.py", f"{number}.h5", number],
+                       cwd=tmp_path, check=True, capture_output=True)
+    compared = subprocess.run([OPDUMP, "compare", "1.h5", "2.h5", "--all", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    rows = [json.loads(line) for line in compared.stdout.splitlines()]
+    differing = [row["operator"] for row in rows if row.get("verdict") == "input_differs"]
+    assert compared.returncode == 1 and differing == ["mul_Tensor", "add_Tensor"], compared.stdout
+
+
+def test_an_operator_overflows_whatever_lies_in_its_out_argument(tmp_path):
+    subprocess.run([sys.executable, "-c", "import sys, torch; from opdump.dumper import dumper\n"
+                    "with dumper(check_overflow=True, dump_path=sys.argv[1]): torch.exp(torch.full((3,), 100.0), out=torch.full((3,), float('nan')))",
+                    tmp_path / "a.h5"], cwd=tmp_path, check=True, capture_output=True,
+                   env={**os.environ, "PYTHONPATH": str(OPDUMP.parents[1] / "python")})
+    listed = subprocess.run([OPDUMP, "ls", "a.h5"], cwd=tmp_path, capture_output=True, text=True)
+    assert "exp_out" in listed.stdout, listed.stdout + listed.stderr
+
+
+def test_modules_at_one_address_are_no_step(tmp_path):
+    """Python gives a module the memory of one that is gone. It is another module all the same, and no second call of one."""
+    program = "import torch\nx = torch.ones(3)\n" + "torch.nn.Dropout(0.5)(x)\n" * 5
+    subprocess.run([OPDUMP, "run", "-o", "a", "--steps", "all", "--", sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+    listed = subprocess.run([OPDUMP, "ls", "a"], cwd=tmp_path, capture_output=True, text=True)
+    assert listed.stdout.startswith("1 rank, 1 graph, step 0:"), listed.stdout
+
+
 @pytest.mark.parametrize("program, golden, actual, options", [
     ("loader_workers.py", ["0"], ["2"], []), ("compiled_layers.py", [], ["compiled"], ["--compiled", "opaque"]),
 ])
