@@ -201,6 +201,36 @@ def test_a_result_that_saturates_is_named(tmp_path):
     assert said["ok"] == []
     assert [(line["record"], line["operator"], line["slot"]) for line in said["bug"]] == [
         ("first_saturated", "Default/device_scaled-op0", "output.0")]
+    for verb in ["report", "bug", "-o", "bug.html"], ["index", "bug", "-o", "bug.db"]:
+        told = subprocess.run([OPDUMP, *verb], cwd=tmp_path, check=True, capture_output=True, text=True)
+        assert "first saturated result: Default/device_scaled-op0" in told.stdout and "has 65504" in told.stdout, told.stdout
+    healthy = subprocess.run([OPDUMP, "report", "ok", "-o", "ok.html"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "saturated" not in healthy.stdout, healthy.stdout
+
+
+WORDS = {  # golden, actual, and what both verbs, or the notes, say
+    "broadcast": ("(p[:, 0] - y).square().mean()", "(p - y).square().mean()", "sgd0", "sgd0", "(6,1) and (6) are broadcast to (6,6) in actual only, by Default/sub-op0"),
+    "expanded": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p, y)", "sgd0", "sgd0", "(6,1) and (6) are broadcast to (6,6) in actual only, by Default/expand-op1"),
+    "decay": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p[:, 0], y)", "sgd0", "sgd", "only in actual (it adds 0.01 × input.1 to input.0)"),
+    "no decay": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p[:, 0], y)", "adam", "adam0", "only in golden (it adds 0.01 × input.1 to input.0)"),
+    "decoupled": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p[:, 0], y)", "adam", "adamw", "the optimizer is Adam in golden and AdamW in actual"),
+    "pairwise": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p[:, 0].clone(), y) + 0 * (y[:, None] * p[:, 0]).mean()", "sgd0", "sgd0", None),
+}
+
+
+@pytest.mark.parametrize("pair", WORDS)
+def test_what_is_broadcast_and_what_decays_is_said(pair, tmp_path):
+    golden, actual, by, other, words = WORDS[pair]
+    for name, loss, optimizer in ("golden", golden, by), ("actual", actual, other):
+        subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, PROGRAMS / "words.py", loss, optimizer], cwd=tmp_path,
+                       check=True, capture_output=True)
+    compared = subprocess.run([OPDUMP, "compare", "golden", "actual"], cwd=tmp_path, capture_output=True, text=True)
+    blamed = subprocess.run([OPDUMP, "blame", "golden", "actual", "--python", sys.executable], cwd=tmp_path, capture_output=True, text=True)
+    if words is None:  # columns and rows that are meant are noted, and no fault
+        assert compared.returncode in (0, 3) and "first bad" not in compared.stdout and "culprit" not in blamed.stdout, compared.stdout + blamed.stdout
+        return
+    assert (compared.returncode, blamed.returncode) == (1, 1)
+    assert words in compared.stdout and words in blamed.stdout, compared.stdout + blamed.stdout
 
 
 def test_which_worker_is_named_does_not_depend_on_their_speed(tmp_path):
