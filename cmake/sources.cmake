@@ -358,6 +358,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/facts/find_matrix_units.cc
   compare/facts/operator_kind.cc
   compare/facts/rewritten.cc
+  compare/facts/one_sided_operators.cc
   compare/facts/systematic.cc
   compare/facts/unfinished.cc
   compare/judge/compare.cc

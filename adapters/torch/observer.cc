@@ -329,7 +329,7 @@ Observer::Storages Observer::settle_written(const OperatorKind& kind, c10::Array
   Storages written;
   c10::SmallVector<std::uint64_t, 4> numbers;
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (kind.arguments[i].written)
+    if (kind.writes_to(i, arguments))
       for_each_storage(arguments[i], [&](c10::StorageImpl* storage) {
         c10::raw::intrusive_ptr::incref(storage);
         written.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim(storage));

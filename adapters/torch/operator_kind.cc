@@ -17,7 +17,17 @@ namespace {
 bool writes_undeclared(std::string_view type, std::string_view argument) {
   if (argument == "running_mean" || argument == "running_var")
     return type.find("norm") != std::string_view::npos && !type.ends_with("_functional");
-  return argument == "noise" && type.starts_with("rrelu_with_noise");
+  return argument == "noise" && type.starts_with("rrelu_with_noise") && !type.ends_with("_backward");
+}
+
+// The noise of rrelu is made in training only, and never read. Else it is memory that nobody writes to.
+void describe_noise(const c10::FunctionSchema& schema, OperatorKind& kind) {
+  const auto training = schema.argumentIndexWithName("training");
+  for (OperatorKind::Argument& argument : kind.arguments)
+    if (argument.written && training && std::string_view(argument.name) == "noise") {
+      argument.overwritten = true;
+      argument.written_if = *training;
+    }
 }
 
 // Writes to all of its first argument, or to a copy of it, and does not read it.
@@ -119,6 +129,7 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
     kind.arguments.push_back(a);
   }
   if (trusted && overwrites(type)) kind.arguments[0].overwritten = true;
+  if (trusted && type.starts_with("rrelu_with_noise")) describe_noise(schema, kind);
   kind.random = op.hasTag(at::Tag::nondeterministic_seeded) ||
                 std::ranges::any_of(schema.arguments(), [](const c10::Argument& argument) {
                   return argument.name() == "generator";

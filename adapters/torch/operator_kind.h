@@ -32,9 +32,18 @@ struct OperatorKind {
     bool out = false;              // only written to: its value before the call means nothing
     bool overwritten = false;      // as out, and its shape is that of the result
     bool is_extra_output = false;  // written to, and not what the operator returns
+    int written_if = -1;           // written to only if this argument, a boolean, is true; -1: always
   };
   std::vector<Argument> arguments;
   std::size_t return_count = 0;
+
+  // Whether the call with these arguments may write to one of them.
+  bool writes_to(std::size_t argument, c10::ArrayRef<c10::IValue> given) const {
+    const Argument& a = arguments[argument];
+    if (!a.written || a.written_if < 0) return a.written;
+    const c10::IValue& condition = given[static_cast<std::size_t>(a.written_if)];
+    return !condition.isBool() || condition.toBool();
+  }
 
   bool leaves_uninitialised(std::size_t output) const {
     return uninitialised || static_cast<int>(output) == partly;

@@ -6,6 +6,7 @@
 
 #include "blame/differences.h"
 #include "blame/inputs/origin.h"
+#include "compare/facts/one_sided_operators.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/facts/rewritten.h"
 #include "compare/key_slots.h"
@@ -60,7 +61,7 @@ bool makes_view(const OperatorComparison& op) {
 }
 
 std::string only_in(const OperatorComparison& op) {
-  return op.golden != nullptr ? "only in golden" : "only in actual";
+  return compare::only_in(op.golden != nullptr ? "golden" : "actual", op.run());
 }
 
 // ", where golden has bernoulli_": what the other run has instead of an operator that only one run has, in

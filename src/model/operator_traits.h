@@ -29,14 +29,17 @@ enum class Trait : std::uint8_t {
   dequantises,
   activation,
   adds_elements,
+  adds_scaled,
   scales_elements,
   elementwise_lists,
 };
-inline constexpr std::string_view kTraitNames[] = {
-    "random",      "copies",     "casts",         "overwrites",      "collective",
-    "region",      "divides",    "multiplies",    "convolves",       "reshapes",
-    "masks",       "chooses",    "hands_over",    "adds_first",      "quantises",
-    "dequantises", "activation", "adds_elements", "scales_elements", "elementwise_lists"};
+inline constexpr std::string_view kTraitNames[] = {"random",      "copies",          "casts",
+                                                   "overwrites",  "collective",      "region",
+                                                   "divides",     "multiplies",      "convolves",
+                                                   "reshapes",    "masks",           "chooses",
+                                                   "hands_over",  "adds_first",      "quantises",
+                                                   "dequantises", "activation",      "adds_elements",
+                                                   "adds_scaled", "scales_elements", "elementwise_lists"};
 static_assert(std::size(kTraitNames) == static_cast<std::size_t>(Trait::elementwise_lists) + 1);
 
 // Whether operators of a type ("aten::" left out) have a trait. Thread-safe.

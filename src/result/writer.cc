@@ -456,6 +456,25 @@ Result<> ResultWriter::take_dump(const dump::DumpSet& dump) {
   return conclude_dump(dump, search);
 }
 
+// Kernels that saturate give the largest number of float16 where others give an infinity. False: there is
+// none.
+Result<bool> ResultWriter::conclude_saturated(const dump::DumpSet& dump) {
+  for (std::size_t i = 0; i < dump.runs().size(); ++i) {
+    const dump::OperatorRun run = dump.runs()[i];
+    const dump::Slot* const slot = compare::saturated_output(run);
+    if (slot == nullptr) continue;
+    OPDUMP_TRY(const auto number, rows_->find(run));
+    if (number) OPDUMP_CHECK_OK(rows_->set("first_bad", *number));
+    const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
+    OPDUMP_CHECK_OK(conclude("recorded", "first saturated result: " + compare::operator_name(run) +
+                                             " (step " + std::to_string(run.step) + ")" +
+                                             (source.empty() ? "" : " at " + source) + " — " +
+                                             compare::describe_saturated(*slot)));
+    return true;
+  }
+  return false;
+}
+
 // Which operator made the first NaN, or else the first infinity.
 Result<> ResultWriter::conclude_dump(const dump::DumpSet& dump, const compare::NotFiniteSearch& search) {
   const bool has_nan = search.made_nan().has_value();
@@ -463,6 +482,8 @@ Result<> ResultWriter::conclude_dump(const dump::DumpSet& dump, const compare::N
   if (!first) {
     if (search.nan() || search.outer_infinity())
       return conclude("recorded", "NaN or infinities come from outside of the recorded operators");
+    OPDUMP_TRY(const bool is_saturated, conclude_saturated(dump));
+    if (is_saturated) return ok();
     const std::string steps = compare::describe_unrecorded_steps(dump);
     return conclude("recorded", std::string("no NaN and no infinity") +
                                     (search.has_asked() ? " but those that arguments ask for," : "") +

@@ -61,6 +61,7 @@ class ResultWriter {
  private:
   class Rows;
   Result<> conclude_dump(const dump::DumpSet& dump, const compare::NotFiniteSearch& search);
+  Result<bool> conclude_saturated(const dump::DumpSet& dump);
   explicit ResultWriter(std::unique_ptr<Rows> rows);
   std::unique_ptr<Rows> rows_;
 };

@@ -201,6 +201,36 @@ def test_a_result_that_saturates_is_named(tmp_path):
     assert said["ok"] == []
     assert [(line["record"], line["operator"], line["slot"]) for line in said["bug"]] == [
         ("first_saturated", "Default/device_scaled-op0", "output.0")]
+    for verb in ["report", "bug", "-o", "bug.html"], ["index", "bug", "-o", "bug.db"]:
+        told = subprocess.run([OPDUMP, *verb], cwd=tmp_path, check=True, capture_output=True, text=True)
+        assert "first saturated result: Default/device_scaled-op0" in told.stdout and "has 65504" in told.stdout, told.stdout
+    healthy = subprocess.run([OPDUMP, "report", "ok", "-o", "ok.html"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "saturated" not in healthy.stdout, healthy.stdout
+
+
+WORDS = {  # golden, actual, and what both verbs, or the notes, say
+    "broadcast": ("(p[:, 0] - y).square().mean()", "(p - y).square().mean()", "sgd0", "sgd0", "(6,1) and (6) are broadcast to (6,6) in actual only, by Default/sub-op0"),
+    "expanded": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p, y)", "sgd0", "sgd0", "(6,1) and (6) are broadcast to (6,6) in actual only, by Default/expand-op1"),
+    "decay": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p[:, 0], y)", "sgd0", "sgd", "only in actual (it adds 0.01 × input.1 to input.0)"),
+    "no decay": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p[:, 0], y)", "adam", "adam0", "only in golden (it adds 0.01 × input.1 to input.0)"),
+    "decoupled": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p[:, 0], y)", "adam", "adamw", "the optimizer is Adam in golden and AdamW in actual"),
+    "pairwise": ("F.mse_loss(p[:, 0], y)", "F.mse_loss(p[:, 0].clone(), y) + 0 * (y[:, None] * p[:, 0]).mean()", "sgd0", "sgd0", None),
+}
+
+
+@pytest.mark.parametrize("pair", WORDS)
+def test_what_is_broadcast_and_what_decays_is_said(pair, tmp_path):
+    golden, actual, by, other, words = WORDS[pair]
+    for name, loss, optimizer in ("golden", golden, by), ("actual", actual, other):
+        subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, PROGRAMS / "words.py", loss, optimizer], cwd=tmp_path,
+                       check=True, capture_output=True)
+    compared = subprocess.run([OPDUMP, "compare", "golden", "actual"], cwd=tmp_path, capture_output=True, text=True)
+    blamed = subprocess.run([OPDUMP, "blame", "golden", "actual", "--python", sys.executable], cwd=tmp_path, capture_output=True, text=True)
+    if words is None:  # columns and rows that are meant are noted, and no fault
+        assert compared.returncode in (0, 3) and "first bad" not in compared.stdout and "culprit" not in blamed.stdout, compared.stdout + blamed.stdout
+        return
+    assert (compared.returncode, blamed.returncode) == (1, 1)
+    assert words in compared.stdout and words in blamed.stdout, compared.stdout + blamed.stdout
 
 
 def test_which_worker_is_named_does_not_depend_on_their_speed(tmp_path):
@@ -256,6 +286,47 @@ def test_overloads_of_what_overwrites_do_not_read_in_a_h5(tmp_path):
                        cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "MALLOC_PERTURB_": byte})
     compared = subprocess.run([OPDUMP, "compare", "50.h5", "100.h5"], cwd=tmp_path, capture_output=True, text=True)
     assert compared.returncode == 0, compared.stdout
+
+
+@pytest.mark.parametrize("form", ["folder", "h5"])
+def test_what_is_drawn_filled_and_quantised_is_the_same_in_two_runs(form, tmp_path):
+    """The C library fills what was not initialised with another byte in each run: what nobody reads does not count."""
+    for byte in "50", "100":
+        name = byte + ".h5" * (form == "h5")
+        options = ["--compat", "dumper"] if form == "h5" else ["-o", name, "--steps", "all"]
+        done = subprocess.run([OPDUMP, "run", *options, "--", sys.executable, PROGRAMS / "filling_operators.py", tmp_path / name], cwd=tmp_path,
+                              check=True, capture_output=True, text=True, env={**os.environ, "MALLOC_PERTURB_": byte})
+        assert "failed: 0 of" in done.stdout, done.stdout
+    compared = subprocess.run([OPDUMP, "compare", *sorted(path.name for path in tmp_path.iterdir())], cwd=tmp_path, capture_output=True, text=True)
+    assert compared.returncode == 0 and "incomplete" not in compared.stdout, compared.stdout
+
+
+def test_memory_that_numpy_has_filled_is_read_in_a_h5(tmp_path):
+    """Neither `empty` nor an operator of torch has written what NumPy, or a C function, puts there."""
+    for number in "1", "2":
+        subprocess.run([OPDUMP, "run", "--compat", "dumper", "--", sys.executable, PROGRAMS / "filled_by_numpy.py", f"{number}.h5", number],
+                       cwd=tmp_path, check=True, capture_output=True)
+    compared = subprocess.run([OPDUMP, "compare", "1.h5", "2.h5", "--all", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    rows = [json.loads(line) for line in compared.stdout.splitlines()]
+    differing = [row["operator"] for row in rows if row.get("verdict") == "input_differs"]
+    assert compared.returncode == 1 and differing == ["mul_Tensor", "add_Tensor"], compared.stdout
+
+
+def test_an_operator_overflows_whatever_lies_in_its_out_argument(tmp_path):
+    subprocess.run([sys.executable, "-c", "import sys, torch; from opdump.dumper import dumper\n"
+                    "with dumper(check_overflow=True, dump_path=sys.argv[1]): torch.exp(torch.full((3,), 100.0), out=torch.full((3,), float('nan')))",
+                    tmp_path / "a.h5"], cwd=tmp_path, check=True, capture_output=True,
+                   env={**os.environ, "PYTHONPATH": str(OPDUMP.parents[1] / "python")})
+    listed = subprocess.run([OPDUMP, "ls", "a.h5"], cwd=tmp_path, capture_output=True, text=True)
+    assert "exp_out" in listed.stdout, listed.stdout + listed.stderr
+
+
+def test_modules_at_one_address_are_no_step(tmp_path):
+    """Python gives a module the memory of one that is gone. It is another module all the same, and no second call of one."""
+    program = "import torch\nx = torch.ones(3)\n" + "torch.nn.Dropout(0.5)(x)\n" * 5
+    subprocess.run([OPDUMP, "run", "-o", "a", "--steps", "all", "--", sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+    listed = subprocess.run([OPDUMP, "ls", "a"], cwd=tmp_path, capture_output=True, text=True)
+    assert listed.stdout.startswith("1 rank, 1 graph, step 0:"), listed.stdout
 
 
 @pytest.mark.parametrize("program, golden, actual, options", [

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "dumper/dumper_overflow.h"
+#include "operands.h"
 
 namespace opdump::torch_adapter {
 
@@ -34,6 +35,7 @@ void Dumper::start(const Options& options) {
     TORCH_CHECK(load_file_, opdump_last_error());
   }
   options_ = options;
+  fresh_.clear();
   flushes_ = {};
   fault_.clear();
   losses_.clear();
@@ -132,6 +134,7 @@ void Dumper::write(const Record& record, const char* side, const NamedValues& va
 Dumper::Record Dumper::begin(const std::string& name, NamedValues inputs) {
   const std::lock_guard lock(mutex_);
   Record record{name, -1, {}};
+  mark_uninitialised(inputs);
   switch (options_.mode) {
     case Mode::dump:
       record.id = ++records_;
@@ -161,8 +164,9 @@ bool Dumper::end_checked(Record& record, const NamedValues& outputs) {
   return true;
 }
 
-bool Dumper::end(Record& record, const NamedValues& outputs) {
+bool Dumper::end(Record& record, NamedValues outputs) {
   const std::lock_guard lock(mutex_);
+  mark_uninitialised(outputs);
   if (options_.mode == Mode::off) return false;
   if (options_.mode == Mode::check_overflow) return end_checked(record, outputs);
   say(record, "dump outputs");
@@ -170,10 +174,42 @@ bool Dumper::end(Record& record, const NamedValues& outputs) {
   return false;
 }
 
+// Writes of operators that do not say what they write to are seen by the checksum.
+void Dumper::note_writes(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments) {
+  if (!kind.writes || kind.is_silent) return;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (kind.writes_to(i, arguments))
+      for_each_storage(arguments[i], [&](c10::StorageImpl* storage) { fresh_.forget(storage); });
+}
+
+void Dumper::note_fresh(c10::ArrayRef<c10::IValue> returns) {
+  const std::lock_guard lock(mutex_);
+  for (const c10::IValue& value : returns)
+    for_each_storage(value, [&](c10::StorageImpl* storage) { fresh_.note(storage); });
+}
+
+void Dumper::mark_uninitialised(NamedValues& values) const {
+  for (NamedValue& value : values)
+    if (value.type == ValueType::tensor && value.unread == Unread::no)
+      for_each_storage(value.value, [&](c10::StorageImpl* storage) {
+        if (fresh_.holds(storage)) value.unread = Unread::uninitialised;
+      });
+}
+
+void Dumper::run_unrecorded(const OperatorKind& known, const DumperKind& kind, torch::jit::Stack* stack,
+                            const Call& call) {
+  const Thread& thread = this_thread();
+  note_writes(known, torch::jit::last(*stack, kind.arguments.size()));
+  call(!options_.with_acl || (thread.node && thread.node->id >= 0));
+  if (kind.makes_fresh) note_fresh(torch::jit::last(*stack, kind.returns.size()));
+}
+
 void Dumper::run(const c10::OperatorHandle& op, torch::jit::Stack* stack, const Call& call) {
   Thread& thread = this_thread();
   const DumperKind& kind = dumper_kind(op);
-  if (thread.inside || kind.skipped) return call(!options_.with_acl || (thread.node && thread.node->id >= 0));
+  const OperatorKind& known = operator_kind(op);
+  if (thread.inside || kind.skipped) return run_unrecorded(known, kind, stack, call);
   struct Inside {  // also if the operator throws
     bool& flag;
     explicit Inside(bool& f) : flag(f) { flag = true; }
@@ -186,6 +222,7 @@ void Dumper::run(const c10::OperatorHandle& op, torch::jit::Stack* stack, const 
   guard(kind.name, [&] {
     const auto arguments = torch::jit::last(*stack, count);
     record = begin(kind.name, arguments_of(kind, arguments));
+    note_writes(known, arguments);
     if (!kind.changed.empty()) changed = arguments.vec();
   });
   call(!options_.with_acl || (record && record->id >= 0));
@@ -211,7 +248,7 @@ bool Dumper::end_node(const at::ArrayRef<c10::IValue>& grad_inputs) {
   guard(record.name, [&] {
     NamedValues outputs;
     add_list("grad_inputs", grad_inputs, outputs);
-    overflowed = end(record, outputs);
+    overflowed = end(record, std::move(outputs));
   });
   return overflowed;
 }

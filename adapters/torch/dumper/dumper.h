@@ -16,7 +16,9 @@
 #include "dumper/dumper_kind.h"
 #include "dumper/dumper_load.h"
 #include "dumper/dumper_values.h"
+#include "dumper/fresh_memory.h"
 #include "hooks.h"
+#include "operator_kind.h"
 
 namespace opdump::torch_adapter {
 
@@ -60,8 +62,13 @@ class Dumper : public Interceptor {
     NamedValues inputs;    // as they were, in overflow mode
   };
   Record begin(const std::string& name, NamedValues inputs);
-  bool end(Record& record, const NamedValues& outputs);
+  bool end(Record& record, NamedValues outputs);
   bool end_checked(Record& record, const NamedValues& outputs);
+  void run_unrecorded(const OperatorKind& known, const DumperKind& kind, torch::jit::Stack* stack,
+                      const Call& call);
+  void note_writes(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments);
+  void note_fresh(c10::ArrayRef<c10::IValue> returns);
+  void mark_uninitialised(NamedValues& values) const;
   template <typename Observe>
   void guard(const std::string& name, const Observe& observe) noexcept;
   void say(const std::string& line) const;
@@ -74,6 +81,7 @@ class Dumper : public Interceptor {
   std::recursive_mutex mutex_;  // guards everything below
   Options options_;
   std::int64_t records_ = 0;  // of the whole process
+  FreshMemory fresh_;
   opdump_h5* file_ = nullptr;
   struct Flushes {
     int unflushed = 0;  // writes

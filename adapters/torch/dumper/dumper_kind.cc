@@ -27,6 +27,7 @@ const std::unordered_set<std::string_view>& skipped_names() {
                                                                       "size_int",
                                                                       "item",
                                                                       "set__source_Storage_storage_offset",
+                                                                      "set__source_Storage",
                                                                       "pin_memory",
                                                                       "slice_Tensor",
                                                                       "select_int",
@@ -140,6 +141,10 @@ std::string name_of_result(const c10::FunctionSchema& schema, std::size_t index)
   return schema.returns().size() == 1 ? "result" : "result" + std::to_string(index);
 }
 
+Unread unread_of(const OperatorKind::Argument& argument) {
+  return argument.out ? Unread::out : argument.overwritten ? Unread::overwritten : Unread::no;
+}
+
 DumperKind describe(const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   const OperatorKind& known = operator_kind(op);
@@ -148,16 +153,19 @@ DumperKind describe(const c10::OperatorHandle& op) {
   if (!schema.overload_name().empty()) kind.name += "_" + schema.overload_name();
   for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
-    kind.arguments.push_back({argument.name(), type_of(argument.real_type()), known.arguments[i].written});
+    kind.arguments.push_back({argument.name(), type_of(argument.real_type()), known.arguments[i].written,
+                              unread_of(known.arguments[i])});
     if (schema.returns().empty() && known.arguments[i].written) kind.changed.push_back(i);
   }
   kind.options = find_options(schema.arguments());
   for (std::size_t i = 0; i < schema.returns().size(); ++i)
-    kind.returns.push_back({name_of_result(schema, i), type_of_result(schema.returns()[i]), false});
+    kind.returns.push_back({name_of_result(schema, i), type_of_result(schema.returns()[i])});
   const bool says_nothing =
       kind.options < 0 && std::ranges::all_of(kind.arguments, [](const DumperKind::Value& v) {
         return v.type == ValueType::nothing;
       });
+  // resize_() may leave the tensor the memory that it has.
+  kind.makes_fresh = known.uninitialised && !std::string_view(known.type).starts_with("resize");
   // The values of fresh memory are nobody's.
   kind.skipped = known.skipped || known.uninitialised || says_nothing || skipped_names().contains(kind.name);
   return kind;

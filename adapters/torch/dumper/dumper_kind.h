@@ -30,14 +30,24 @@ enum class ValueType : std::int64_t {
   tensor_options = 18,
 };
 
+// The attribute `opdump_unread` of a tensor whose elements nobody reads.
+enum class Unread : std::int64_t {
+  no = 0,             // no attribute
+  out = 1,            // an out= argument, before the operator
+  overwritten = 2,    // what uniform_() or copy_() only writes to
+  uninitialised = 3,  // memory that nothing was written to yet
+};
+
 struct DumperKind {
   struct Value {
     std::string name;
     ValueType type = ValueType::nothing;
     bool written = false;  // an argument that the operator may write to
+    Unread unread = Unread::no;
   };
   std::string name;  // "add_Tensor"
   bool skipped = false;
+  bool makes_fresh = false;      // returns memory that it writes nothing to
   std::vector<Value> arguments;  // of the schema, one for one
   int options = -1;              // the first of dtype, layout, device, pin_memory, written as one: "options"
   std::vector<Value> returns;

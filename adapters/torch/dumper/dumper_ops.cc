@@ -50,7 +50,7 @@ NamedValues to_values(const std::vector<std::string>& names, const std::vector<s
     if (type == ValueType::tensors)
       add_list(names[i], from[i].toTupleRef().elements().vec(), values);
     else
-      add_value(names[i], type, to_list(from[i]), false, values);
+      add_value({names[i], type}, to_list(from[i]), values);
   }
   return values;
 }

@@ -73,6 +73,7 @@ Extremes extremes_of(const NamedValue& value) {
 Extremes extremes_of(const NamedValues& values) {
   Extremes all;
   for (const NamedValue& value : values) {
+    if (value.unread != Unread::no) continue;
     const Extremes each = extremes_of(value);
     all.has_non_finite |= each.has_non_finite;
     if (each.largest) all.largest = std::min(*each.largest, all.largest.value_or(*each.largest));

@@ -90,8 +90,9 @@ Stored store(const at::Tensor& tensor, const FileStyle& style) {
   }
 }
 
-opdump_status write_tensor(opdump_h5* file, const std::string& path, const at::Tensor& tensor,
+opdump_status write_tensor(opdump_h5* file, const std::string& path, const NamedValue& value,
                            const FileStyle& style) {
+  const at::Tensor& tensor = value.value.toTensor();
   const std::int64_t device =
       style.device_type >= 0 ? style.device_type : static_cast<std::int64_t>(tensor.device().type());
   const std::int64_t data_type = data_type_of(tensor.scalar_type(), style);
@@ -112,6 +113,8 @@ opdump_status write_tensor(opdump_h5* file, const std::string& path, const at::T
   dataset.add("Type", kTensor);
   const at::IntArrayRef strides = stored.tensor.strides();
   dataset.attributes.push_back({"Stride", 1, static_cast<std::uint32_t>(strides.size()), strides.data()});
+  const auto unread = static_cast<std::int64_t>(value.unread);
+  if (value.unread != Unread::no && !style.bug_compatible) dataset.add("opdump_unread", unread);
   return write(file, path, dataset);
 }
 
@@ -167,15 +170,18 @@ opdump_status write_value(opdump_h5* file, const std::string& path, const NamedV
     group.path = path.c_str();
     return opdump_h5_write(file, &group);
   }
-  if (value.type == ValueType::tensor) return write_tensor(file, path, value.value.toTensor(), style);
+  if (value.type == ValueType::tensor) return write_tensor(file, path, value, style);
   if (value.type == ValueType::tensor_options) return write_options(file, path, value, type);
   return write_plain(file, path, value, type, style);
 }
 
-void add_tensors(const std::string& name, at::ArrayRef<c10::IValue> list, bool written, NamedValues& values) {
-  values.push_back({name, ValueType::tensors, {}});
-  for (std::size_t i = 0; i < list.size(); ++i)
-    add_value(name + "/" + name + "_" + std::to_string(i), ValueType::tensor, list[i], written, values);
+void add_tensors(const DumperKind::Value& list, at::ArrayRef<c10::IValue> items, NamedValues& values) {
+  values.push_back({list.name, ValueType::tensors, {}});
+  DumperKind::Value item{{}, ValueType::tensor, list.written, list.unread};
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    item.name = list.name + "/" + list.name + "_" + std::to_string(i);
+    add_value(item, items[i], values);
+  }
 }
 
 // Numbers without text, complex numbers and symbols.
@@ -203,20 +209,20 @@ void add_options(const DumperKind& kind, at::ArrayRef<c10::IValue> arguments, Na
 
 }  // namespace
 
-void add_value(const std::string& name, ValueType type, const c10::IValue& value, bool written,
-               NamedValues& values) {
-  if (type == ValueType::nothing || value.isNone()) return;
-  if (type == ValueType::tensors) {
-    if (value.isList()) add_tensors(name, value.toListRef(), written, values);
-  } else if (type == ValueType::tensor) {
-    if (value.isTensor() && value.toTensor().defined()) values.push_back({name, type, value, written});
-  } else if (is_plain(type, value)) {
-    values.push_back({name, type, value});
+void add_value(const DumperKind::Value& kind, const c10::IValue& value, NamedValues& values) {
+  if (kind.type == ValueType::nothing || value.isNone()) return;
+  if (kind.type == ValueType::tensors) {
+    if (value.isList()) add_tensors(kind, value.toListRef(), values);
+  } else if (kind.type == ValueType::tensor) {
+    if (value.isTensor() && value.toTensor().defined())
+      values.push_back({kind.name, kind.type, value, kind.written, kind.unread});
+  } else if (is_plain(kind.type, value)) {
+    values.push_back({kind.name, kind.type, value});
   }
 }
 
 void add_list(const std::string& name, at::ArrayRef<c10::IValue> tensors, NamedValues& values) {
-  add_tensors(name, tensors, false, values);
+  add_tensors({name, ValueType::tensors}, tensors, values);
 }
 
 NamedValues arguments_of(const DumperKind& kind, at::ArrayRef<c10::IValue> arguments) {
@@ -224,9 +230,8 @@ NamedValues arguments_of(const DumperKind& kind, at::ArrayRef<c10::IValue> argum
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool in_options = kind.options >= 0 && i >= static_cast<std::size_t>(kind.options) &&
                             i < static_cast<std::size_t>(kind.options) + 4;
-    const DumperKind::Value& argument = kind.arguments[i];
     if (static_cast<int>(i) == kind.options) add_options(kind, arguments, values);
-    if (!in_options) add_value(argument.name, argument.type, arguments[i], argument.written, values);
+    if (!in_options) add_value(kind.arguments[i], arguments[i], values);
   }
   return values;
 }
@@ -234,10 +239,9 @@ NamedValues arguments_of(const DumperKind& kind, at::ArrayRef<c10::IValue> argum
 NamedValues results_of(const DumperKind& kind, at::ArrayRef<c10::IValue> returns,
                        at::ArrayRef<c10::IValue> arguments) {
   NamedValues values;
-  for (std::size_t i = 0; i < returns.size(); ++i)
-    add_value(kind.returns[i].name, kind.returns[i].type, returns[i], false, values);
+  for (std::size_t i = 0; i < returns.size(); ++i) add_value(kind.returns[i], returns[i], values);
   for (const std::size_t i : kind.changed)
-    add_value(kind.arguments[i].name, kind.arguments[i].type, arguments[i], false, values);
+    add_value({kind.arguments[i].name, kind.arguments[i].type}, arguments[i], values);
   return values;
 }
 

@@ -21,14 +21,14 @@ struct NamedValue {
   ValueType type = ValueType::nothing;
   c10::IValue value;     // a tensor, an integer, a float, a boolean, a list of integers; none for options
   bool written = false;  // the operator may write to it
+  Unread unread = Unread::no;  // of a tensor
   // Of tensor options, in the numbers of the file.
   std::int64_t device_type = 0, data_type = 0, requires_grad = 0;
 };
 using NamedValues = std::vector<NamedValue>;
 
 // What is written for it: nothing for None and for what has no type.
-void add_value(const std::string& name, ValueType type, const c10::IValue& value, bool written,
-               NamedValues& values);
+void add_value(const DumperKind::Value& kind, const c10::IValue& value, NamedValues& values);
 
 // A list of tensors, of which some may be None.
 void add_list(const std::string& name, at::ArrayRef<c10::IValue> tensors, NamedValues& values);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <exception>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -75,7 +74,12 @@ struct Counted {
   void* recording = nullptr;
   std::int64_t step = -1;
   int rank = -1;
-  std::unordered_set<PyObject*> modules;  // addresses only
+  std::unordered_map<PyObject*, Ref> modules;  // with weak references to them
+
+  bool has_called(PyObject* module) const {
+    const auto found = modules.find(module);
+    return found != modules.end() && refers_to(found->second, module);
+  }
 };
 Counted counted;
 
@@ -151,10 +155,11 @@ void enter_outermost(void* root, const ModuleScope& known, PyObject* module) {
   if (counted.step != opdump_torch_current_step()) counted.modules.clear();
   const Ref training(PyObject_GetAttrString(module, "training"));
   PyErr_Clear();
-  opdump_torch_enter_call(1, counted.modules.contains(module), training.get() == Py_True);
+  opdump_torch_enter_call(1, counted.has_called(module), training.get() == Py_True);
   if (counted.step != opdump_torch_current_step()) counted.modules.clear();  // the call began a step
   counted.step = opdump_torch_current_step();
-  counted.modules.insert(module);
+  counted.modules[module] = Ref(PyWeakref_NewRef(module, nullptr));
+  PyErr_Clear();
 }
 
 // Calls before(*args), function(*args, **kwargs), after(what `before` returned): not in Python, because torch

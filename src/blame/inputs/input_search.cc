@@ -8,6 +8,7 @@
 #include "blame/differences.h"
 #include "blame/inputs/dummy_data.h"
 #include "blame/inputs/origin.h"
+#include "compare/facts/one_sided_operators.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -275,9 +276,9 @@ bool InputSearch::blame_single(std::uint32_t i, const dump::OperatorRun& produce
     return op.golden == nullptr && is_certainly_single(op) && op.run().rank == run.rank &&
            op.run().step == run.step && compare::phase_of(op.run()) == compare::phase_of(run);
   });
-  findings_.add(
-      *single, Cause::sequence, has_another_way ? Confidence::suspect : Confidence::certain, {},
-      "only in golden, where " + one_line(operator_name(*suspects_[i].golden)) + " reads what it makes");
+  findings_.add(*single, Cause::sequence, has_another_way ? Confidence::suspect : Confidence::certain, {},
+                compare::only_in("golden", run) + ", where " + one_line(operator_name(*suspects_[i].golden)) +
+                    " reads what it makes");
   return true;
 }
 

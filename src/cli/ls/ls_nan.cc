@@ -78,17 +78,15 @@ void print_saturated(const dump::DumpSet& dump, const Chosen& chosen, bool json)
     const dump::OperatorRun run = dump.runs()[i];
     const dump::Slot* const slot = compare::saturated_output(run);
     if (slot == nullptr) continue;
-    const std::string name = "output." + std::to_string(slot->index);
     if (json) {
       Json record = run_json(run);
       record["record"] = "first_saturated";
-      record["slot"] = name;
+      record["slot"] = "output." + std::to_string(slot->index);
       return terminal::print_json(json_line(record));
     }
-    return terminal::print(
-        "first saturated result: " + heading(run) + "\n  rank " + std::to_string(run.rank) + ", step " +
-        std::to_string(run.step) + ": " + name +
-        " has 65504, the largest number of float16, and its inputs do not: a larger result may be cut off\n");
+    return terminal::print("first saturated result: " + heading(run) + "\n  rank " +
+                           std::to_string(run.rank) + ", step " + std::to_string(run.step) + ": " +
+                           compare::describe_saturated(*slot) + "\n");
   }
 }
 

@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "compare/facts/arguments.h"
 #include "compare/facts/compiled_regions.h"
+#include "compare/facts/one_sided_operators.h"
 #include "compare/names.h"
 #include "model/shape.h"
 
@@ -185,7 +186,13 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
                           counted(count, "operator"));
   for (const auto& [how, count] : autocast) found.notes.push_back(how + ", in " + counted(count, "operator"));
   if (notes_batches) std::ranges::move(describe_batches(batches, outputs), std::back_inserter(found.notes));
+  const auto add_notes = [&](std::vector<std::string> notes) {
+    std::ranges::move(notes, std::back_inserter(found.notes));
+  };
   if (named > unnamed) {  // else modules of the two have other names: another framework, a wrapper
+    add_notes(describe_optimizers(golden, of_golden.unpaired(), actual, of_actual.unpaired()));
+    add_notes(describe_broadcast(golden, of_golden.unpaired(), "golden"));
+    add_notes(describe_broadcast(actual, of_actual.unpaired(), "actual"));
     note_absent(actual, of_actual.unpaired(), "actual", of_golden, found.notes);
     note_absent(golden, of_golden.unpaired(), "golden", of_actual, found.notes);
   }

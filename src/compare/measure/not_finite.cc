@@ -132,6 +132,11 @@ const dump::Slot* saturated_output(const dump::OperatorRun& run) {
   return output;
 }
 
+std::string describe_saturated(const dump::Slot& output) {
+  return "output." + std::to_string(output.index) +
+         " has 65504, the largest number of float16, and its inputs do not: a larger result may be cut off";
+}
+
 std::string explain_nan(const dump::OperatorRun& run) {
   if (!to_lower(run.type).ends_with("softmax")) return {};
   for (const dump::Slot& slot : run.slots) {

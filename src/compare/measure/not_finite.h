@@ -34,6 +34,9 @@ std::string describe_making(const NotFiniteSearch::NotFiniteTensor& finding);
 // Reads tensors.
 const dump::Slot* saturated_output(const dump::OperatorRun& run);
 
+// "output.0 has 65504, the largest number of float16, and its inputs do not: ..." of such a result.
+std::string describe_saturated(const dump::Slot& output);
+
 // Why an execution makes NaN of what it reads, if that is plain to see: "1 of 2 rows along axis 1 of its
 // input.0 is -inf in all elements, whose softmax is 0/0". Else empty. Reads tensors.
 std::string explain_nan(const dump::OperatorRun& run);

@@ -20,6 +20,7 @@ class KindArgument(NamedTuple):
     out: bool  # only written to: its value before the call means nothing
     overwritten: bool  # as out, and its shape is that of the result
     is_extra_output: bool  # written to, and not what the operator returns
+    written_if: int = -1  # written to only if this argument, a boolean, is true; -1: always
 
 
 class Kind(NamedTuple):
@@ -36,6 +37,11 @@ class Kind(NamedTuple):
     arguments: tuple[KindArgument, ...]
     return_count: int
 
+    def writes_to(self, argument: int, values: list[Any]) -> bool:
+        """Whether the call with these arguments may write to one of them."""
+        known = self.arguments[argument]
+        return known.written and (known.written_if < 0 or values[known.written_if] is not False)
+
     def leaves_uninitialised(self, output: int) -> bool:
         return self.uninitialised or output == self.partly
 
@@ -44,7 +50,12 @@ def _writes_undeclared(name: str, argument: str) -> bool:
     """Schemas leave these writes undeclared: running statistics and the noise of rrelu."""
     if argument in ("running_mean", "running_var"):
         return "norm" in name and not name.endswith("_functional")
-    return argument == "noise" and name.startswith("rrelu_with_noise")
+    return argument == "noise" and _makes_noise(name)
+
+
+def _makes_noise(name: str) -> bool:
+    """The noise of rrelu is made in training only, and never read. Else it is memory that nobody writes to."""
+    return name.startswith("rrelu_with_noise") and not name.endswith("_backward")
 
 
 def _kind_of_values(declared: Any) -> str:
@@ -90,6 +101,9 @@ def _describe(op: Any) -> Kind:
         view = False
     if name == "set_":  # the tensor gets other memory, and none is written to
         view, arguments = True, [argument._replace(written=False) for argument in arguments]
+    if trusted and _makes_noise(name):
+        training = next((i for i, argument in enumerate(arguments) if argument.name == "training"), -1)
+        arguments = [argument._replace(overwritten=True, written_if=training) if argument.name == "noise" else argument for argument in arguments]
     if not trusted and space:
         kind = f"{space}_{name}"
     return Kind(

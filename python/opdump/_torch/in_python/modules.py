@@ -45,7 +45,7 @@ class Modules:
         self._known: dict[tuple[int, int], _ModuleScope] = {}
         # Which outermost modules count, and which of these the current step has called; addresses only.
         self._step, self._rank = -1, -1
-        self._counted: set[int] = set()
+        self._counted: dict[int, weakref.ref[Any]] = {}  # by id, which another module may have when one is gone
 
     def note_compiled(self, module: Any) -> None:
         self._compiled.add(module)
@@ -154,11 +154,12 @@ class Modules:
         if self._step != observer.step:
             self._counted.clear()
         trains = getattr(module, "training", False) is True and torch.is_grad_enabled()
-        observer.enter_call(True, id(module) in self._counted, trains)
+        called = self._counted.get(id(module))
+        observer.enter_call(True, called is not None and called() is module, trains)
         if self._step != observer.step:  # the call began a step
             self._counted.clear()
         self._step = observer.step
-        self._counted.add(id(module))
+        self._counted[id(module)] = weakref.ref(module)
 
 
 modules = Modules()

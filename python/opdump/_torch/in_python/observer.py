@@ -422,8 +422,8 @@ class Observer:
 
     def _note_writes(self, kind: Kind, values: list[Any]) -> None:
         with self.guarded():
-            for argument, value in zip(kind.arguments, values):
-                if argument.written or kind.collective:
+            for i, value in enumerate(values):
+                if kind.writes_to(i, values) or kind.collective:
                     for storage in storages_in(value):
                         self.contents.changed(storage)
 

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/facts/one_sided_operators.h"
 #include "compare/facts/operator_kind.h"
 #include "compare/facts/rewritten.h"
 #include "compare/names.h"
@@ -27,7 +28,7 @@ constexpr std::size_t kMostReaders = 8;  // in which the cause of another size i
 
 Accusation accuse_single(const Rule& rule, OperatorComparison single, std::size_t place,
                          const dump::OperatorRun& reader) {
-  single.cause = std::string("only in ") + (single.golden != nullptr ? "golden" : "actual") + ", and " +
+  single.cause = only_in(single.golden != nullptr ? "golden" : "actual", single.run()) + ", and " +
                  one_line(operator_name(reader)) + ", which reads what it makes, differs";
   single.rule = rule.name;
   return {.rule = rule.name, .op = std::move(single), .place = place};

@@ -1,4 +1,5 @@
 #include "compare/rules/gains/usual.h"
+#include "compare/facts/one_sided_operators.h"
 
 #include <string>
 #include <utility>
@@ -51,7 +52,7 @@ class SingleBeforeGrowth : public RuleState {
     if (first == nullptr || first->single == nullptr || !first->op.cause.empty()) return;
     Accusation single = *first->single;
     single.rule = single.op.rule = rule_.name;
-    single.op.cause = std::string("only in ") + (single.op.golden != nullptr ? "golden" : "actual") +
+    single.op.cause = only_in(single.op.golden != nullptr ? "golden" : "actual", single.op.run()) +
                       ", and what follows differs";
     ledger.accuse(std::move(single));
   }

@@ -109,6 +109,20 @@ std::optional<H5Place> place_of(std::string_view path) {
   return place;
 }
 
+// What our dumper says of elements that nobody reads, in the words of other recordings; empty of all others.
+std::string_view why_unread(const format::H5Dataset& dataset) {
+  switch (dataset.find_number("opdump_unread").value_or(0)) {
+    case 1:
+      return "out= argument";
+    case 2:
+      return "only written to";
+    case 3:
+      return "uninitialised";
+    default:
+      return {};
+  }
+}
+
 void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& path, Problems& problems) {
   const DType stated = dumper_dtype(dataset);
   const DType original = dataset.find_number("Type") == kBooleanType ? DType::boolean : stated;
@@ -125,6 +139,10 @@ void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& 
   if (!dataset.fault.empty()) return refuse(slot, path, dataset.path, dataset.fault, problems);
   if (dataset.stored_bytes == 0 && count != 0) {  // the dumper's way with dtypes it has no word for
     slot.undumped_reason = "a dataset without data";
+    return;
+  }
+  if (const std::string_view unread = why_unread(dataset); !unread.empty()) {
+    slot.undumped_reason = unread;
     return;
   }
   slot.file = path;
