@@ -94,7 +94,7 @@ std::string describe_removal(std::string_view without, double share) {
 std::string describe_culprit(const Finding& finding) {
   std::string text;
   if (!finding.later_steps.empty())
-    text += "  the same in " + inflect(finding.later_steps.size(), "step ", "steps ") +
+    text += "  the same in " + std::string(inflect(finding.later_steps.size(), "step ", "steps ")) +
             compare::format_ranges(finding.later_steps) + "\n";
   if (!finding.others.empty())
     text += "  the same in " + compare::one_line(finding.others.front()) +
