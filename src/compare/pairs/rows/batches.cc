@@ -98,16 +98,13 @@ BatchSizes find_sizes(const dump::Runs& golden, const dump::Runs& actual,
   return std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })->first;
 }
 
-// Whether an operator outside the model puts data together for a call, or takes it apart, and so makes
-// tensors of other sizes.
+// Whether an operator outside the model moves data for a call, or puts it together to a tensor of another size:
+// which one of them it is, its number does not say.
 bool prepares_batch(const dump::Runs& golden, const dump::Runs& actual, const OperatorPair& pair) {
   const dump::OperatorRun run = golden.without_slots(pair.golden);
-  if (!is_outside(run) ||
-      (kind_of(run.type).role != OperatorRole::moves && !model::has_trait(run.type, model::Trait::chooses)))
-    return false;
-  if (golden.slot_count(pair.golden) != actual.slot_count(pair.actual) &&
-      kind_of(run.type).role == OperatorRole::moves)
-    return true;
+  if (!is_outside(run)) return false;
+  if (kind_of(run.type).role == OperatorRole::moves) return true;
+  if (!model::has_trait(run.type, model::Trait::chooses)) return false;
   for (const dump::Slot& slot : golden.slots(pair.golden))
     if (slot.side == model::Side::output && slot.shape != shape_of(actual, pair.actual, slot)) return true;
   return false;
@@ -159,7 +156,8 @@ SplitBatches split_batches(const dump::Runs& golden, const dump::Runs& actual) {
     if (actual_left == 0) actual_left = sizes.actual;
     if (golden_left > sizes.golden || actual_left > sizes.actual) return {};
     const std::int64_t rows = std::min(golden_left, actual_left);
-    if (rows < sizes.golden || rows < sizes.actual) {
+    const bool has_other_rows = rows < sizes.golden || rows < sizes.actual;
+    if (has_other_rows) {
       if (g.trains || a.trains) return {};
       has_others = true;
       found.rows[{i + 1, j + 1}] = {
@@ -170,7 +168,7 @@ SplitBatches split_batches(const dump::Runs& golden, const dump::Runs& actual) {
     golden_left -= rows;
     actual_left -= rows;
     for (OperatorPair& pair : of_calls) {
-      if (pair.is_whole() && prepares_batch(golden, actual, pair)) {
+      if (has_other_rows && pair.is_whole() && prepares_batch(golden, actual, pair)) {
         pairs.push_back({.golden = pair.golden});
         pairs.push_back({.actual = pair.actual});
       } else {

@@ -212,6 +212,7 @@ std::optional<RootMatch> confirm_rows(const PairedRuns& runs, const Root& root, 
                           of_actual = view_as(*actual, root.slot.actual);
   if (!agree(*parts->parts, of_golden, of_actual)) return std::nullopt;
   match.is_telling = tells_rows_apart(of_golden, of_actual);
+  match.decides = match.is_telling;
   return match;
 }
 
