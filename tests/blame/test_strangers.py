@@ -186,7 +186,7 @@ def test_programs_of_one_who_knows_nothing_of_opdump(program, culprit, tmp_path)
 
 @pytest.mark.parametrize("name, culprit", [
     ("gnn sound", None), ("gan sound", None), ("detect sound", None), ("quant sound", None), ("gptga sound", None),
-    ("gen sound", None), ("rl sound", None),
+    ("gen sound", None), ("rl sound", None), ("bert sound", None), ("vit sound", None), ("vit fault1", "drop-Dropout"),
     ("beam sound", None),
     ("gnn fault1", "index_add_"), ("gnn fault2", "index_add"), ("gan fault1", "bn-BatchNorm2d/native_batch_norm_backward"),
     ("gan fault2", "binary_cross_entropy_with_logits"), ("detect fault1", "Default/sub-op|maximum"), ("detect fault2", "index"),
@@ -196,7 +196,7 @@ def test_programs_of_one_who_knows_nothing_of_opdump(program, culprit, tmp_path)
 def test_versions_of_a_program(name, culprit, tmp_path):
     family, version = name.split()
     check(tmp_path, [f"../pairs/{family}/{side}.py" for side in ("golden", version)], "", culprit, sides=([], []),
-          python={"gen": TRANSFORMERS, "gptga": TRANSFORMERS, "gnn": TORCH2}.get(family, sys.executable))
+          python={"gen": TRANSFORMERS, "gptga": TRANSFORMERS, "bert": TRANSFORMERS, "gnn": TORCH2}.get(family, sys.executable))
 
 
 @pytest.mark.parametrize("name, culprit", [

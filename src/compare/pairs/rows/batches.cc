@@ -98,8 +98,8 @@ BatchSizes find_sizes(const dump::Runs& golden, const dump::Runs& actual,
   return std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })->first;
 }
 
-// Whether an operator outside the model moves data for a call, or puts it together to a tensor of another size:
-// which one of them it is, its number does not say.
+// Whether an operator outside the model moves data for a call, or puts it together to a tensor of another
+// size: which one of them it is, its number does not say.
 bool prepares_batch(const dump::Runs& golden, const dump::Runs& actual, const OperatorPair& pair) {
   const dump::OperatorRun run = golden.without_slots(pair.golden);
   if (!is_outside(run)) return false;

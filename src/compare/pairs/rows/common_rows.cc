@@ -1,6 +1,7 @@
 #include "compare/pairs/rows/common_rows.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text/text.h"
 #include "compare/facts/operator_kind.h"
@@ -189,6 +190,25 @@ bool CommonRows::is_complete(const Frame& frame) const {
     if (found != few) return false;
   }
   return !count.empty() && std::ranges::all_of(count, [](int times) { return times == 1; });
+}
+
+// Whether each row is in a map, whatever of its positions is.
+bool CommonRows::cover_rows() const {
+  std::map<std::tuple<bool, std::uint32_t, std::int64_t>, std::set<std::int64_t>> rows;  // by run, rank, step
+  std::map<std::tuple<bool, std::uint32_t, std::int64_t>, std::int64_t> all;
+  for (const auto& [frame, map] : maps_) {
+    const auto& [rank, of_golden, of_actual, number] = frame;
+    for (const bool is_golden : {true, false}) {
+      const std::tuple key(is_golden, rank, is_golden ? of_golden : of_actual);
+      all[key] = is_golden ? map.axes.front().golden : map.axes.front().actual;
+      for (const RowAxisMap::Block& block : map.blocks)
+        for (std::int64_t i = 0; i < block.front().count; ++i)
+          rows[key].insert((is_golden ? block.front().golden : block.front().actual) + i);
+    }
+  }
+  return std::ranges::all_of(all, [&](const auto& step) {
+    return static_cast<std::int64_t>(rows[step.first].size()) == step.second;
+  });
 }
 
 // Whether each place of the data is in the map of a step, on both sides.

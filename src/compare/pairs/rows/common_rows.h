@@ -63,6 +63,8 @@ class CommonRows {
   // Whether each run has all rows of the other: micro-batches or steps that together have all rows of a
   // batch, or steps that together have all positions of one pass.
   bool has_all_rows() const { return !batches_.all.empty() || cover_all(); }
+  // The same, but for positions, as those that pad a row.
+  bool has_all_rows_in_part() const { return has_all_rows() || cover_rows(); }
   // Whether, besides, nothing is left out.
   bool are_all_there() const { return left_out_ == 0 && has_all_rows(); }
   // How many micro-batches of one run are a batch of the other, 0 if that is not so, and which run has them.
@@ -88,6 +90,7 @@ class CommonRows {
 
   bool is_complete(const Frame& frame) const;
   bool cover_all() const;
+  bool cover_rows() const;
   bool is_of_sum(const Frame& frame, std::size_t place) const;
   std::string describe_batches() const;
 
