@@ -104,7 +104,7 @@ class Trial {
     std::optional<Replayed> replayed;
     const auto difference = compare::find_argument_difference(*op.golden, *op.actual);
     const bool is_scaled = op.rule == compare::kScaledGradients.name;
-    const bool is_another = difference && (is_scaled || is_rewritten(op, *difference));
+    const bool is_another = difference && (is_scaled || follows_forward(i) || is_rewritten(op, *difference));
     if (difference && difference->is_type) {
       if (distance_of(op) > kLargestRounding)
         findings_.add(i, Cause::sequence, Confidence::certain, {}, difference->text);
@@ -159,8 +159,8 @@ class Trial {
     });
   }
 
-  // Whether it is a gradient of an operator, of the same line, that has tensors of other sizes or other
-  // arguments itself: its numbers come from there, as that of the elements of a mean.
+  // Whether it is a gradient of an operator, of the same line, that has tensors of other sizes itself: its
+  // numbers come from there, as that of the elements of a mean.
   bool follows_forward(std::uint32_t i) const {
     const dump::OperatorRun& run = suspects_[i].run();
     if (compare::phase_of(run) != model::Phase::backward || run.op == nullptr) return false;
@@ -170,15 +170,13 @@ class Trial {
              const dump::OperatorRun& before = op.run();
              return is_paired(op) && before.op != nullptr && before.rank == run.rank &&
                     before.step == run.step && compare::phase_of(before) == model::Phase::forward &&
-                    model::format_source(*before.op) == source &&
-                    (has_other_size(op) || compare::find_argument_difference(*op.golden, *op.actual));
+                    model::format_source(*before.op) == source && has_other_size(op);
            });
   }
 
   // Arguments may differ and mean the same: the types of another precision, the axes of another shape.
   void blame_argument(std::uint32_t i, const std::string& difference,
                       const std::optional<Replayed>& replayed) {
-    if (follows_forward(i)) return;
     if (has_own_inputs(suspects_[i])) {
       // A mask that only one run has may say what an argument says in the other one.
       if (!compare::is_fine(suspects_[i].verdict))

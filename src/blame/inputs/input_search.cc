@@ -130,8 +130,12 @@ void InputSearch::blame_input(std::uint32_t i, const SlotComparison& slot, const
                       (golden == actual ? "shape" : "order (transposed?)") + describe_view(i));
     return;
   }
-  // Else by chance, or loaded there, or of other memory, which has elements of another type.
-  if (producer && golden.size() > 1 && !suspects_[i].is_across && slot.golden->dtype == slot.actual->dtype) {
+  // Numbers may be cast in between.
+  const bool may_be_same_memory =
+      slot.golden->dtype == slot.actual->dtype ||
+      (model::is_floating(slot.golden->dtype) && model::is_floating(slot.actual->dtype));
+  // Else by chance, or loaded there, or of other memory.
+  if (producer && golden.size() > 1 && !suspects_[i].is_across && may_be_same_memory) {
     const std::string made_by = one_line(operator_name(*producer));
     if (maker && find_producer(actual_, *suspects_[i].actual, compare::other_elements(actual, golden)))
       findings_.add(i, Cause::input, Confidence::certain, name,
