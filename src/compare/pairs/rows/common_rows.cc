@@ -192,6 +192,13 @@ bool CommonRows::is_complete(const Frame& frame) const {
   return !count.empty() && std::ranges::all_of(count, [](int times) { return times == 1; });
 }
 
+bool CommonRows::differs_in_positions() const {
+  return std::ranges::all_of(maps_, [](const auto& step) {
+    const std::vector<NamedAxis>& axes = step.second.axes;
+    return axes.size() > 1 && axes.front().golden == axes.front().actual;
+  });
+}
+
 // Whether each row is in a map, whatever of its positions is.
 bool CommonRows::cover_rows() const {
   std::map<std::tuple<bool, std::uint32_t, std::int64_t>, std::set<std::int64_t>> rows;  // by run, rank, step

@@ -65,6 +65,8 @@ class CommonRows {
   bool has_all_rows() const { return !batches_.all.empty() || cover_all(); }
   // The same, but for positions, as those that pad a row.
   bool has_all_rows_in_part() const { return has_all_rows() || cover_rows(); }
+  // Whether steps have the same rows, and other positions of them.
+  bool differs_in_positions() const;
   // Whether, besides, nothing is left out.
   bool are_all_there() const { return left_out_ == 0 && has_all_rows(); }
   // How many micro-batches of one run are a batch of the other, 0 if that is not so, and which run has them.

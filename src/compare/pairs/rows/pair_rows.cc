@@ -66,7 +66,8 @@ Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairi
     }
     std::swap(by_name.pairs, batches->pairs);
   }
-  if (request.wanted.empty() && (rows == nullptr || !rows->has_all_rows())) {
+  if (request.wanted.empty() &&
+      (rows == nullptr || !(rows->has_all_rows() || rows->differs_in_positions()))) {
     SplitBatches split = split_batches(golden, actual);
     std::vector<OperatorPair> pairs = std::exchange(split.pairs, {});
     OPDUMP_TRY(Found all, CommonRows::find(golden, actual, pairs, {}, {}, std::move(split)));
