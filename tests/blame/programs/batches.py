@@ -88,4 +88,43 @@ def shifted():  # a batch of which one run has left out the first row
     print(f"{found.mean().item():.5f}")
 
 
-{"evaluated": evaluated, "uneven": uneven, "padded": padded, "one_by_one": one_by_one, "shifted": shifted}[kind]()
+def cells():  # the first module runs once for each position, as no call of the model begins
+    words, cell, head = nn.Embedding(30, 8), nn.GRUCell(8, 12), nn.Linear(12, 3)
+
+    class Tagger(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.cell, self.head = words, cell, head
+
+        def forward(self, tokens):
+            h = torch.zeros(len(tokens), 12)
+            for t in range(tokens.shape[1] - (1 if fault else 0)):
+                h = self.cell(self.words(tokens[:, t]), h)
+            return self.head(h)
+
+    net, tokens = Tagger().eval(), torch.randint(0, 30, (12, 5))
+    with torch.no_grad():
+        found = torch.cat([net(part) for part in tokens.split(3 if actual else 6)])
+    print(f"{found.square().sum().item():.5f}")
+
+
+def normalised():  # by the numbers of all rows, or wrongly by those of a batch
+    net = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 3)).eval()
+    x = torch.randn(12, 6)
+    mean, spread = x.mean(0), x.std(0)
+    found = []
+    with torch.no_grad():
+        for part in x.split(3 if actual else 6):
+            found.append(net((part - part.mean(0)) / part.std(0) if fault else (part - mean) / spread))
+    print(f"{torch.cat(found).square().sum().item():.5f}")
+
+
+def ordered():  # what the batches give is put together, or wrongly from the last one on
+    net = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 3)).eval()
+    with torch.no_grad():
+        found = [net(part) for part in torch.randn(12, 6).split(3 if actual else 6)]
+    print(torch.cat(found[::-1] if fault else found).argmax(-1).tolist())
+
+
+{"evaluated": evaluated, "uneven": uneven, "padded": padded, "one_by_one": one_by_one, "shifted": shifted, "cells": cells,
+ "normalised": normalised, "ordered": ordered}[kind]()

@@ -23,12 +23,13 @@ optimizer = torch.optim.SGD(parameters, lr=0.1, momentum=0.9)
 
 @torch.no_grad()
 def update():
-    if kind != "update" or not actual:
+    if kind not in ("update", "swapped") or not actual:
         optimizer.step()
         return
     flat = parameters_to_vector(parameters)
     momentum.mul_(0.9).add_(torch.cat([p.grad.flatten() for p in parameters]))
-    vector_to_parameters(flat - (0.11 if fault else 0.1) * momentum, parameters)
+    taken = [*parameters[:2], parameters[3], parameters[2], *parameters[4:]] if fault and kind == "swapped" else parameters
+    vector_to_parameters(flat - (0.11 if fault and kind == "update" else 0.1) * momentum, taken)
 
 
 def clip():
