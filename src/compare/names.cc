@@ -36,6 +36,11 @@ std::string module_of(const dump::OperatorRun& run) {
   return module;
 }
 
+bool is_outside_modules(const dump::OperatorRun& run) {
+  const std::string module = module_of(run);
+  return module.empty() || module == "Default";
+}
+
 model::Phase phase_of(const dump::OperatorRun& run) {
   return run.op != nullptr ? run.op->phase : model::Phase::forward;
 }

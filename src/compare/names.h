@@ -21,6 +21,9 @@ const std::string& name_in_file(const dump::OperatorRun& run);
 // none.
 std::string module_of(const dump::OperatorRun& run);
 
+// Whether the program runs it in no module.
+bool is_outside_modules(const dump::OperatorRun& run);
+
 // Returns the phase of its module's pass; forward where the dump does not say.
 model::Phase phase_of(const dump::OperatorRun& run);
 // Whether a run has a backward pass.

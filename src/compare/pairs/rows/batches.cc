@@ -19,13 +19,8 @@ constexpr std::size_t kMostCalls = 4096;
 struct ModelCall {
   std::uint32_t rank = 0;
   Pass pass = {};
-  bool trains = false;
+  bool trains = false, has_module = false;
 };
-
-bool is_outside(const dump::OperatorRun& run) {
-  const std::string module = module_of(run);
-  return module.empty() || module == "Default";
-}
 
 // A call begins with a step, or with the operator of a module that its step has begun with: what runs between
 // two calls of a step belongs to the first of them. What runs in no module belongs to the call before.
@@ -40,7 +35,7 @@ std::vector<ModelCall> find_calls(const dump::Runs& runs) {
     if (is_new_step) first.clear();
     step = std::pair(section.rank, section.step);
     const bool is_forward = phase_of(run) == model::Phase::forward;
-    const bool is_module = is_forward && run.op != nullptr && !is_outside(run);
+    const bool is_module = is_forward && run.op != nullptr && !is_outside_modules(run);
     const std::string name = is_module ? std::string(without_number(run.op->name, run.type)) : std::string();
     const bool is_new_rank = calls.empty() || calls.back().rank != section.rank;
     const bool is_again = is_module && name == first && !calls.back().trains;
@@ -48,23 +43,16 @@ std::vector<ModelCall> find_calls(const dump::Runs& runs) {
     if (is_module && first.empty()) first = name;
     calls.back().pass.last = i + 1;
     calls.back().trains |= !is_forward;
+    calls.back().has_module |= !is_outside_modules(run);
   }
-  return calls;
-}
-
-// A call without a module is what a program does before or behind a call.
-std::vector<ModelCall> join_to_calls(const dump::Runs& runs, const std::vector<ModelCall>& all) {
-  std::vector<ModelCall> calls;
-  for (const ModelCall& call : all) {
-    bool has_module = false;
-    for (std::uint32_t i = call.pass.first; i < call.pass.last && !has_module; ++i)
-      has_module = !is_outside(runs.without_slots(i));
-    if (!has_module && !calls.empty() && calls.back().rank == call.rank)
-      calls.back().pass.last = call.pass.last;
+  // What runs in no module is what a program does before or behind a call.
+  std::vector<ModelCall> joined;
+  for (const ModelCall& call : calls)
+    if (!call.has_module && !joined.empty() && joined.back().rank == call.rank)
+      joined.back().pass.last = call.pass.last;
     else
-      calls.push_back(call);
-  }
-  return calls;
+      joined.push_back(call);
+  return joined;
 }
 
 struct BatchSizes {
@@ -83,7 +71,7 @@ BatchSizes find_sizes(const dump::Runs& golden, const dump::Runs& actual,
                       const std::vector<OperatorPair>& pairs) {
   std::map<BatchSizes, std::uint32_t> other, equal;
   for (const OperatorPair& pair : pairs) {
-    if (!pair.is_whole() || is_outside(golden.without_slots(pair.golden))) continue;
+    if (!pair.is_whole() || is_outside_modules(golden.without_slots(pair.golden))) continue;
     for (const dump::Slot& slot : golden.slots(pair.golden)) {
       const auto in_actual = shape_of(actual, pair.actual, slot);
       if (slot.side != model::Side::output || !slot.shape || !in_actual || slot.shape->rank() == 0 ||
@@ -102,7 +90,7 @@ BatchSizes find_sizes(const dump::Runs& golden, const dump::Runs& actual,
 // size: which one of them it is, its number does not say.
 bool prepares_batch(const dump::Runs& golden, const dump::Runs& actual, const OperatorPair& pair) {
   const dump::OperatorRun run = golden.without_slots(pair.golden);
-  if (!is_outside(run)) return false;
+  if (!is_outside_modules(run)) return false;
   if (kind_of(run.type).role == OperatorRole::moves) return true;
   if (!model::has_trait(run.type, model::Trait::chooses)) return false;
   for (const dump::Slot& slot : golden.slots(pair.golden))
@@ -137,8 +125,7 @@ std::pair<std::uint32_t, std::uint32_t> SplitBatches::calls_of(const OperatorPai
 }
 
 SplitBatches split_batches(const dump::Runs& golden, const dump::Runs& actual) {
-  const std::vector<ModelCall> of_golden = join_to_calls(golden, find_calls(golden)),
-                               of_actual = join_to_calls(actual, find_calls(actual));
+  const std::vector<ModelCall> of_golden = find_calls(golden), of_actual = find_calls(actual);
   SplitBatches found;
   if (of_golden.size() + of_actual.size() > kMostCalls) return found;
   for (const ModelCall& call : of_golden) found.golden_calls.push_back(call.pass.first);

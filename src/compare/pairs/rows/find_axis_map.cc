@@ -70,7 +70,7 @@ std::optional<Roots> find_roots(const PairedRuns& runs, std::span<const std::siz
     const dump::OperatorRun run = runs.runs(true).without_slots(pair.golden);
     const bool is_forward = phase_of(run) == model::Phase::forward;  // gradients are spread over rows
     if (!is_forward || kind_of(run.type).role != OperatorRole::computes) continue;
-    const bool is_outside = module_of(run) == "Default";  // what joins results there is another one perhaps
+    const bool is_outside = is_outside_modules(run);  // what joins results there is another one perhaps
     for (ShapedSlot& slot : runs.slots(place)) {
       if (slot.side != model::Side::input || !(slot.is_other_shape() || is_of_equal_batch(slot, split)))
         continue;

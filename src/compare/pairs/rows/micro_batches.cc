@@ -41,8 +41,7 @@ std::vector<PassesOfStep> find_passes(const dump::Runs& runs) {
     const model::Phase phase = phase_of(run);
     if (phase == model::Phase::backward) last_gradient = has_module ? i + 1 : 0;
     if (phase != model::Phase::forward) continue;
-    const std::string module = module_of(run);
-    if (module.empty() || module == "Default") continue;
+    if (is_outside_modules(run)) continue;
     if (last_gradient > 0) end_pass(last_gradient);
     last_gradient = 0;
     has_module = true;

@@ -9,15 +9,10 @@
 namespace opdump::compare {
 namespace {
 
-bool is_outside(const dump::OperatorRun& run) {
-  const std::string module = module_of(run);
-  return module.empty() || module == "Default";
-}
-
 // Executions before that of the first module.
 std::uint32_t count_before_modules(const dump::Runs& runs) {
   for (std::uint32_t i = 0; i < runs.size(); ++i)
-    if (!is_outside(runs.without_slots(i))) return i;
+    if (!is_outside_modules(runs.without_slots(i))) return i;
   return 0;
 }
 
@@ -39,13 +34,13 @@ bool RowOrigins::prepares_data(bool is_golden, std::uint32_t execution) const {
   const auto has_numbers = [&](const dump::Slot& slot) {
     return is_tensor(slot) && model::is_floating(slot.dtype);
   };
-  return is_outside(run) &&
+  return is_outside_modules(run) &&
          (std::ranges::count_if(run.slots, is_tensor) <= 1 || std::ranges::none_of(run.slots, has_numbers));
 }
 
 // Places made of numbers outside the model, as the tokens that it gave most weight: data again.
 bool RowOrigins::chooses_places(bool is_golden, std::uint32_t execution) const {
-  if (!is_outside(runs_.runs(is_golden).without_slots(execution))) return false;
+  if (!is_outside_modules(runs_.runs(is_golden).without_slots(execution))) return false;
   bool reads_numbers = false, makes_places = false;
   for (const dump::Slot& slot : runs_.runs(is_golden).slots(execution)) {
     const bool is_input = slot.side == model::Side::input;
@@ -86,7 +81,7 @@ RowOrigin RowOrigins::of_result(bool is_golden, std::uint32_t execution) {
 
 bool RowOrigins::only_chooses(bool is_golden, std::uint32_t execution) {
   const dump::OperatorRun run = runs_.runs(is_golden).without_slots(execution);
-  return is_outside(run) && kind_of(run.type).role == OperatorRole::computes &&
+  return is_outside_modules(run) && kind_of(run.type).role == OperatorRole::computes &&
          model::has_trait(run.type, model::Trait::chooses) &&
          of_inputs(is_golden, execution) <= RowOrigin::chosen;
 }
