@@ -381,7 +381,7 @@ class Trial {
   void blame_first_bad(const compare::Comparison& comparison) {
     if (!answer_.findings.empty() || !comparison.first_bad) return;
     const OperatorComparison& bad = *comparison.first_bad;
-    const auto place = suspects_.find(bad.run());
+    const auto place = suspects_.find(bad);
     if (!place || !is_paired(bad)) return;
     if (bad.verdict == Verdict::input_differs) {
       const auto is_other = [](const SlotComparison& slot) {
@@ -435,7 +435,7 @@ class Trial {
   // Why the operator that the comparison names is not the culprit, if that is known.
   void note_other_answer(const compare::Comparison& comparison) {
     if (!comparison.first_bad) return;
-    const auto place = suspects_.find(comparison.first_bad->run());
+    const auto place = suspects_.find(*comparison.first_bad);
     if (!place) return;
     const auto executes = [&](const Finding& finding) {
       return std::ranges::find(finding.executions, *place) != finding.executions.end();

@@ -93,13 +93,16 @@ bool matters(const Suspects& suspects, std::uint32_t single) {
          });
 }
 
-// Whether all that was found is in backward passes, and may be what autograd makes of an operator before
-// them: other inputs and arguments.
+// Whether all that was found may follow from an operator before it: what autograd makes of another one in
+// backward passes, other inputs and arguments, or an optimizer that actual lacks, if it updates weights
+// itself.
 bool may_follow(const FindingLog& findings) {
   return !findings.all().empty() && std::ranges::all_of(findings.all(), [](const Finding& finding) {
-    const model::Operator* const op = finding.op.run().op.get();
-    return !finding.error && finding.cause != Cause::unknown && op != nullptr &&
-           op->phase == model::Phase::backward;
+    const model::Phase phase = compare::phase_of(finding.op.run());
+    const bool is_other_update = phase == model::Phase::optimizer && finding.cause == Cause::sequence &&
+                                 finding.confidence == Confidence::suspect;
+    return !finding.error && finding.cause != Cause::unknown &&
+           (phase == model::Phase::backward || is_other_update);
   });
 }
 
@@ -112,7 +115,7 @@ std::optional<std::uint32_t> find_limit(const Suspects& suspects, const FindingL
       findings.all(), [](const Finding& finding) { return finding.cause == Cause::random; });
   const auto first = findings.all().front().executions.front();
   if (may_follow(findings)) return static_cast<std::uint32_t>(first);
-  const auto place = suspects.find(bad.run());
+  const auto place = suspects.find(bad);
   return are_random && place && *place < first ? std::optional<std::uint32_t>(first) : std::nullopt;
 }
 
@@ -142,19 +145,19 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
   // Who made what the first bad operator reads, where each run computes the module in its own way.
   const compare::Accusation* origin = comparison.accusation_of(compare::kInputOrigin.name);
   if (origin != nullptr && origin != compare::first_bad(comparison.accusations))
-    if (const auto maker = suspects.find(origin->op.run()); maker && matters(suspects, *maker))
+    if (const auto maker = suspects.find(origin->op); maker && matters(suspects, *maker))
       return add(*maker, only_in(suspects[*maker]) + instead_of(suspects, *maker) + ", and " +
                              compare::one_line(compare::operator_name(bad.run())) + " reads what it makes");
   if (comparison.accusation_of(compare::kEndOfPart.name) != nullptr)
-    if (const auto place = suspects.find(bad.run())) return add(*place, bad.cause);
+    if (const auto place = suspects.find(bad)) return add(*place, bad.cause);
   // A view computes nothing that could be replayed.
   if (origin != nullptr && !is_paired(bad) && !bad.cause.empty() && makes_view(bad))
-    if (const auto view = suspects.find(bad.run())) return add(*view, bad.cause);
+    if (const auto view = suspects.find(bad)) return add(*view, bad.cause);
   // An operator with a cause was chosen for its reader.
   const bool is_single = !is_paired(bad) && bad.cause.empty();
   auto first = is_single ? inputs.feeder() : find_first(suspects, inputs);
   if (first && inputs.rewired().contains(*first)) first = inputs.first_alike(*first);
-  const auto place = suspects.find(bad.run());
+  const auto place = suspects.find(bad);
   if (is_paired(bad) && place) {  // what follows explains nothing
     if (first && *first > *place) first = inputs.feeder();
     if (first && *first > *place && !inputs.rewired().contains(*first)) first.reset();
@@ -166,6 +169,12 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
     if (lone != singles.end() && !is_paired(bad) && !bad.cause.empty()) return add(*lone, bad.cause);
     if (is_single && lone != singles.end() && suspects.differing() == 0)
       return add(*lone, only_in(bad) + ", and the other run has no such result");
+    if (is_paired(bad) && place && *place < *limit && !bad.cause.empty() && may_follow(findings)) {
+      const auto rewired = inputs.rewired().find(*place);
+      return add(*place, rewired == inputs.rewired().end()
+                             ? bad.cause
+                             : rewired->second.describe() + ", and what follows differs");
+    }
     return singles.empty() ? Singles::none : Singles::harmless;
   }
   if (const auto rewired = inputs.rewired().find(*first); rewired != inputs.rewired().end())

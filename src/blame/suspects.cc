@@ -81,9 +81,13 @@ std::string_view Suspects::view_before(std::uint32_t i) const {
   return found == views_.rend() ? std::string_view() : found->text;
 }
 
-std::optional<std::uint32_t> Suspects::find(const dump::OperatorRun& run) const {
+std::optional<std::uint32_t> Suspects::find(const compare::OperatorComparison& op) const {
+  return op.golden ? find_golden(*op.golden) : find_actual(*op.actual);
+}
+
+std::optional<std::uint32_t> Suspects::find_golden(const dump::OperatorRun& run) const {
   for (std::uint32_t i = 0; i < size(); ++i)
-    if (are_one(all_[i].run(), run)) return i;
+    if (const auto& golden = all_[i].golden; golden && are_one(*golden, run)) return i;
   return std::nullopt;
 }
 

@@ -27,8 +27,10 @@ class Suspects {
   std::uint32_t size() const { return static_cast<std::uint32_t>(all_.size()); }
   const compare::OperatorComparison& operator[](std::uint32_t i) const { return all_[i]; }
 
-  // The place of an operator of either run, and of one of actual.
-  std::optional<std::uint32_t> find(const dump::OperatorRun& run) const;
+  // The place of what `op` compares, and of an operator of one run, of which the other may have one that is
+  // called the same.
+  std::optional<std::uint32_t> find(const compare::OperatorComparison& op) const;
+  std::optional<std::uint32_t> find_golden(const dump::OperatorRun& run) const;
   std::optional<std::uint32_t> find_actual(const dump::OperatorRun& run) const;
 
   const compare::RewrittenModules& rewritten() const { return rewritten_; }

@@ -264,7 +264,7 @@ std::string InputSearch::describe_view(std::uint32_t i) const {
 
 // If only golden has it, which says nothing.
 bool InputSearch::may_be_unseen(const dump::OperatorRun& producer) const {
-  const auto place = suspects_.find(producer);
+  const auto place = suspects_.find_golden(producer);
   return place && !is_paired(suspects_[*place]) && !is_certainly_single(suspects_[*place]);
 }
 
@@ -274,11 +274,16 @@ bool InputSearch::blame_single(std::uint32_t i, const dump::OperatorRun& produce
   if (single && model::has_trait(suspects_[*single].run().type, model::Trait::casts))
     single = find_copied(*single);
   if (!single) return false;
-  // Where actual has operators of its own, they may compute the same in another way.
+  // Where actual has operators of its own, they may compute the same in another way. A loop of its own
+  // updates weights in no optimizer, and its steps may end elsewhere.
   const dump::OperatorRun& run = suspects_[*single].run();
+  const bool is_update = compare::phase_of(run) == model::Phase::optimizer;
   const bool has_another_way = std::ranges::any_of(suspects_.all(), [&](const OperatorComparison& op) {
-    return op.golden == nullptr && is_certainly_single(op) && op.run().rank == run.rank &&
-           op.run().step == run.step && compare::phase_of(op.run()) == compare::phase_of(run);
+    if (op.golden != nullptr || !is_certainly_single(op) || op.run().rank != run.rank) return false;
+    const model::Phase phase = compare::phase_of(op.run());
+    return is_update && phase == model::Phase::forward
+               ? op.run().type.ends_with('_')
+               : op.run().step == run.step && phase == compare::phase_of(run);
   });
   findings_.add(*single, Cause::sequence, has_another_way ? Confidence::suspect : Confidence::certain, {},
                 compare::only_in("golden", run) + ", where " + one_line(operator_name(*suspects_[i].golden)) +

@@ -95,9 +95,14 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     a = of_actual.last;
     const std::uint32_t golden_size = of_golden.size(), actual_size = of_actual.size();
     const Runs::Section& section = golden_size > 0 ? golden.section_of(g - 1) : actual.section_of(a - 1);
-    const bool is_after_steps = is_tail(section, golden_size > 0 ? tails.golden : tails.actual);
+    const bool is_after_steps = (golden_size > 0 && is_tail(golden.section_of(g - 1), tails.golden)) ||
+                                (actual_size > 0 && is_tail(actual.section_of(a - 1), tails.actual));
     of_golden.rename(moved, MovedModules::RunSide::golden);
     of_actual.rename(moved, MovedModules::RunSide::actual);
+    if (rule.steps_are_joined) {
+      of_golden.number_again();
+      of_actual.number_again();
+    }
     FramePairing frame(std::move(of_golden), std::move(of_actual), rule);
     if (golden_size > 0 && actual_size > 0 && has_log && !frame.has_equal_names()) {
       by_path = true;

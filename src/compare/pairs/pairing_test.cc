@@ -376,4 +376,40 @@ TEST(Pairing, ATailIsNotTheOnlyStep) {
 }
 
 }  // namespace
+// An optimizer ends steps at its call, so that the number that is printed belongs to the next step, or to
+// what runs after the last one.
+TEST(Pairing, StepsThatEndElsewhereAreOneSequence) {
+  const auto make = [](const std::string& name, model::Phase phase, std::int64_t step) {
+    OperatorRun run = make_logged(name);
+    model::Operator op;
+    op.name = "Default/" + name;
+    op.phase = phase;
+    run.op = std::make_shared<const dump::LoggedOperator>(std::move(op));
+    run.step = step;
+    return run;
+  };
+  using model::Phase;
+  std::vector<OperatorRun> golden, actual;
+  for (std::int64_t step = 0; step < 2; ++step) {
+    if (step > 0) golden.push_back(make("print-op0", Phase::forward, step));
+    for (std::vector<OperatorRun>* run : {&golden, &actual}) {
+      run->push_back(make("mm-op0", Phase::forward, step));
+      run->push_back(make("mm_backward-op0", Phase::backward, step));
+    }
+    golden.push_back(make("add_-op0", Phase::optimizer, step));
+    actual.push_back(make("sub_-op0", Phase::forward, step));
+    actual.push_back(make("print-op0", Phase::forward, step));
+  }
+  golden.push_back(make("print-op0", Phase::forward, 2));
+  const Pairing pairing = pair_operators(make_runs(golden), make_runs(actual), {{{0, 2}}, {{0, -1}}});
+  std::vector<std::pair<std::int64_t, std::int64_t>> prints;  // the steps of pairs
+  for (const OperatorPair& pair : pairing.pairs)
+    if (pair.is_whole() && golden[pair.golden].type == "print")
+      prints.emplace_back(golden[pair.golden].step, actual[pair.actual].step);
+  EXPECT_THAT(prints, ElementsAre(std::pair(1, 0), std::pair(2, 1)));
+  EXPECT_THAT(pairing.notes, ElementsAre("an optimizer ends the steps of one run alone: the operators of all "
+                                         "steps are paired in order"));
+  EXPECT_TRUE(pairing.incomplete.empty());
+}
+
 }  // namespace opdump::compare

@@ -26,17 +26,23 @@ bool is_plain(const OperatorComparison& op) {
          !op.is_quantised;
 }
 
-// Whether all tensors that an operator reads differ, numbers apart, and by more than rounding, which is up to
-// `noise`.
-bool reads_others(const OperatorComparison& op, double noise) {
-  bool has_tensor = false;
+// The tensors that an operator reads. Numbers may be arguments, and count if there is nothing else.
+std::vector<const SlotComparison*> tensors_read(const OperatorComparison& op) {
+  std::vector<const SlotComparison*> tensors, numbers;
   for (const SlotComparison& slot : op.slots) {
     if (side_of(slot) != model::Side::input || slot.verdict == Verdict::skipped) continue;
-    if (slot.shape && model::element_count(*slot.shape).value_or(0) <= 1) continue;
-    if (!is_difference(slot.verdict) || (slot.metrics && slot.metrics->relative_l2 <= noise)) return false;
-    has_tensor = true;
+    const bool is_number = slot.shape && model::element_count(*slot.shape).value_or(0) <= 1;
+    (is_number ? numbers : tensors).push_back(&slot);
   }
-  return has_tensor;
+  return tensors.empty() ? numbers : tensors;
+}
+
+// Whether all tensors that an operator reads differ, by more than rounding, which is up to `noise`.
+bool reads_others(const OperatorComparison& op, double noise) {
+  const auto tensors = tensors_read(op);
+  return !tensors.empty() && std::ranges::all_of(tensors, [&](const SlotComparison* slot) {
+    return is_difference(slot->verdict) && !(slot->metrics && slot->metrics->relative_l2 <= noise);
+  });
 }
 
 // Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
@@ -49,11 +55,12 @@ std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(co
     return std::nullopt;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
   bool has_numbers = false;
+  const auto tensors = tensors_read(op);
   for (const SlotComparison& slot : op.slots) {
     if (slot.golden == nullptr || slot.actual == nullptr) return std::nullopt;
     const bool is_output = side_of(slot) == model::Side::output;
     has_numbers |= is_output && model::is_floating(slot.golden->dtype);
-    const bool is_argument = !op.cause.empty() && slot.shape && model::element_count(*slot.shape) == 1;
+    const bool is_argument = !op.cause.empty() && std::ranges::find(tensors, &slot) == tensors.end();
     if (!is_output && !is_argument && is_difference(slot.verdict))
       inputs.emplace_back(slot.golden->index, slot.actual->index);
   }
@@ -114,6 +121,14 @@ bool has_recorded_output(const OperatorComparison& op) {
   });
 }
 
+Agreement agreement_of(const OperatorComparison& op) {
+  if (op.golden == nullptr || op.actual == nullptr) return Agreement::none;
+  if (!is_fine(op.verdict)) return Agreement::differs;
+  const bool is_compared = std::ranges::any_of(
+      op.slots, [](const SlotComparison& slot) { return slot.metrics && is_fine(slot.verdict); });
+  return is_compared ? Agreement::agrees : Agreement::none;
+}
+
 ErrorBounds::State state_of(const OperatorComparison& op) {
   // What other operators excuse, as a factor of all gradients, is not right by itself.
   if (!is_fine(op.verdict) || op.as_measured) return ErrorBounds::State::open;
@@ -158,6 +173,8 @@ OperatorComparison as_measured(OperatorComparison op) {
 bool Ledger::add(const OperatorComparison& op, std::size_t place) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   paired_count_ += is_paired;
+  agreements_.resize(std::max(agreements_.size(), place + 1), Agreement::none);
+  agreements_[place] = agreement_of(op);
   if (bounds_ != nullptr) bounds_->set(place, state_of(op));
   if (last_step_ != op.run().step) {
     unpaired_ = {};

@@ -27,6 +27,13 @@ struct OpenPair {
   bool agrees = false;                                          // its outputs do
 };
 
+// What a pair of operators says of the tensors that it reads.
+enum class Agreement : std::uint8_t {
+  none,    // nothing of it was compared
+  agrees,  // it has a tensor that was compared, and all that were agree
+  differs,
+};
+
 // The accusation that stands: each one takes the place of the one before it where its rule says so.
 const Accusation* first_bad(std::span<const Accusation> accusations);
 
@@ -67,6 +74,10 @@ class Ledger {
   void follow(std::unique_ptr<ErrorBounds> bounds) { bounds_ = std::move(bounds); }
 
   // ---- When all have been looked at.
+
+  Agreement agreement(std::size_t place) const {
+    return place < agreements_.size() ? agreements_[place] : Agreement::none;
+  }
 
   // Places of operators that only one run has, so that they are the difference unless the other run has what
   // they make, ascending; and those of them that still matter: none if an output of another operator differs,
@@ -138,6 +149,7 @@ class Ledger {
   std::optional<Accusation> all_, paired_;  // the most urgent ones: of all, of those of both runs
   std::size_t next_place_ = 0;
   std::uint64_t paired_count_ = 0;
+  std::vector<Agreement> agreements_;  // by place
   std::vector<std::size_t> singles_;
   std::vector<OpenPair> open_pairs_;
   bool has_other_pairs_ = false;  // that are bad

@@ -1,12 +1,14 @@
 #include "compare/pairs/frame/frame.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "compare/names.h"
 #include "compare/pairs/frame/scope.h"
 
 namespace opdump::compare {
@@ -54,6 +56,17 @@ bool have_graphs_in_common_steps(const Runs& runs) {
   return false;
 }
 
+bool has_optimizer(const Runs& runs) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (phase_of(runs.without_slots(i)) == model::Phase::optimizer) return true;
+  return false;
+}
+
+bool end_steps_otherwise(const Runs& golden, const Runs& actual) {
+  return golden.have_full_scopes() && actual.have_full_scopes() && trains(golden) && trains(actual) &&
+         has_optimizer(golden) != has_optimizer(actual);
+}
+
 }  // namespace
 
 dump::OperatorRun FrameRuns::run_of(std::uint32_t i) const {
@@ -93,6 +106,19 @@ void FrameRuns::rename(const MovedModules& moved, MovedModules::RunSide side) {
   }
 }
 
+void FrameRuns::number_again() {
+  std::map<std::string, std::uint64_t, std::less<>> next;  // by scope, with the type
+  std::vector<std::string> now(size());
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    const dump::OperatorRun run = run_of(i);
+    if (run.op == nullptr) continue;
+    const std::string scope(without_number(run.op->name, run.type));
+    now[i] = scope + "-op" + std::to_string(next[scope]++);
+    if (now[i] == runs->without_slots(first + i).op->name) now[i].clear();
+  }
+  names = std::move(now);
+}
+
 FrameRule make_rule(const Runs& golden, const Runs& actual, const TailsOfBoth& tails,
                     std::vector<std::string>& notes) {
   const auto rank = [](const Runs::Section& section) { return std::int64_t{section.rank}; };
@@ -102,6 +128,13 @@ FrameRule make_rule(const Runs& golden, const Runs& actual, const TailsOfBoth& t
   rule.rank = needs_equal("rank", golden, actual, tails, rank, notes);
   rule.graph = needs_equal("graph", golden, actual, tails, graph, notes) &&
                (have_graphs_in_common_steps(golden) || have_graphs_in_common_steps(actual));
+  rule.steps_are_joined = end_steps_otherwise(golden, actual);
+  if (rule.steps_are_joined) {
+    rule.step = false;
+    notes.emplace_back(
+        "an optimizer ends the steps of one run alone: the operators of all steps are paired in order");
+    return rule;
+  }
   rule.step = tails.step_shift != 0 || needs_equal("step", golden, actual, tails, step, notes);
   rule.step_shift = tails.step_shift;
   return rule;

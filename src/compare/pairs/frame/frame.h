@@ -26,12 +26,16 @@ bool is_tail(const dump::Runs::Section& section, const Tails& tails);
 
 struct FrameRule {
   bool rank = true, graph = true, step = true;
+  // A recording ends a step with the call of an optimizer of the framework, else where the loop of the
+  // program begins again: of two runs of which only one has such an optimizer all steps are one frame, with
+  // the tail.
+  bool steps_are_joined = false;
   std::int64_t step_shift = 0;  // of actual's steps
 
   // The section of golden, or of actual with its steps as they are there.
   SectionKey of(const dump::Runs::Section& section, const Tails& tails) const {
     return {rank ? static_cast<std::int64_t>(section.rank) : 0, step ? section.step : 0,
-            is_tail(section, tails)};
+            !steps_are_joined && is_tail(section, tails)};
   }
   // Of actual, with golden's steps.
   SectionKey of_actual(const dump::Runs::Section& section, const Tails& tails) const {
@@ -53,15 +57,17 @@ struct FrameRuns {
   std::vector<std::uint32_t> partners{};  // of each: from the first of the other part, or OperatorPair::kNone
   std::vector<PairedBy> methods{};        // of each; of golden only
   std::vector<Fusion> fusions{};          // of each; empty: none
-  std::vector<std::string> names{};       // of each, if its module moved; empty: none did
+  std::vector<std::string> names{};       // of each that has another here; empty: none has
 
   std::uint32_t size() const { return last - first; }
   const dump::Runs::Section& section_of(std::uint32_t i) const { return runs->section_of(first + i); }
   // Without its slots, under the name that pairs it.
   dump::OperatorRun run_of(std::uint32_t i) const;
-  // Whether it is called otherwise because its module moved.
+  // Whether it is called otherwise, because its module moved or it is numbered again.
   bool is_moved(std::uint32_t i) const { return !names.empty() && !names[i].empty(); }
   void rename(const MovedModules& moved, MovedModules::RunSide side);
+  // Numbers the operators of each scope and type from 0 on, as if nothing had run in their step before.
+  void number_again();
 };
 
 // The executions of the frame that the one at `first` belongs to.

@@ -24,7 +24,7 @@ struct ModelCall {
 
 // A call begins with a step, or with the operator of a module that its step has begun with: what runs between
 // two calls of a step belongs to the first of them. What runs in no module belongs to the call before.
-std::vector<ModelCall> find_calls(const dump::Runs& runs) {
+std::vector<ModelCall> find_calls(const dump::Runs& runs, CallStart start) {
   std::vector<ModelCall> calls;
   std::optional<std::pair<std::uint32_t, std::int64_t>> step;
   std::string first;  // operator of a module in the step
@@ -38,7 +38,8 @@ std::vector<ModelCall> find_calls(const dump::Runs& runs) {
     const bool is_module = is_forward && run.op != nullptr && !is_outside_modules(run);
     const std::string name = is_module ? std::string(without_number(run.op->name, run.type)) : std::string();
     const bool is_new_rank = calls.empty() || calls.back().rank != section.rank;
-    const bool is_again = is_module && name == first && !calls.back().trains;
+    const bool is_again =
+        start == CallStart::first_module && is_module && name == first && !calls.back().trains;
     if (is_new_rank || is_again || is_new_step) calls.push_back({.rank = section.rank, .pass = {i, i}});
     if (is_module && first.empty()) first = name;
     calls.back().pass.last = i + 1;
@@ -124,8 +125,8 @@ std::pair<std::uint32_t, std::uint32_t> SplitBatches::calls_of(const OperatorPai
   return {number_of_call(golden_calls, pair.golden), number_of_call(actual_calls, pair.actual)};
 }
 
-SplitBatches split_batches(const dump::Runs& golden, const dump::Runs& actual) {
-  const std::vector<ModelCall> of_golden = find_calls(golden), of_actual = find_calls(actual);
+SplitBatches split_batches(const dump::Runs& golden, const dump::Runs& actual, CallStart start) {
+  const std::vector<ModelCall> of_golden = find_calls(golden, start), of_actual = find_calls(actual, start);
   SplitBatches found;
   if (of_golden.size() + of_actual.size() > kMostCalls) return found;
   for (const ModelCall& call : of_golden) found.golden_calls.push_back(call.pass.first);

@@ -30,10 +30,13 @@ struct SplitBatches {
   std::pair<std::uint32_t, std::uint32_t> calls_of(const OperatorPair& pair) const;
 };
 
+// Where calls of a model begin: with steps alone, or also where a step runs the first module again.
+enum class CallStart : std::uint8_t { step, first_module };
+
 // The operators of each call of a model paired with those of the calls of the other run that have rows of it,
 // by the sizes of their batches, one behind the other; an operator may have several partners. Whether these
 // are the same rows, the data must say. A step that trains is one call. No pairs if all batches have the same
 // sizes, if a step trains on another number of rows, or if one run ends before the other.
-SplitBatches split_batches(const dump::Runs& golden, const dump::Runs& actual);
+SplitBatches split_batches(const dump::Runs& golden, const dump::Runs& actual, CallStart start);
 
 }  // namespace opdump::compare

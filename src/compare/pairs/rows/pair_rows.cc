@@ -66,18 +66,17 @@ Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairi
     }
     std::swap(by_name.pairs, batches->pairs);
   }
-  if (request.wanted.empty() &&
-      (rows == nullptr || !(rows->has_all_rows() || rows->differs_in_positions()))) {
-    SplitBatches split = split_batches(golden, actual);
-    std::vector<OperatorPair> pairs = std::exchange(split.pairs, {});
-    OPDUMP_TRY(Found all, CommonRows::find(golden, actual, pairs, {}, {}, std::move(split)));
-    if (all != nullptr && all->is_telling() && all->has_all_rows_in_part()) {
+  if (request.wanted.empty() && (rows == nullptr || !(rows->has_all_rows() || rows->differs_in_positions())))
+    for (const CallStart start : {CallStart::step, CallStart::first_module}) {
+      SplitBatches split = split_batches(golden, actual, start);
+      std::vector<OperatorPair> pairs = std::exchange(split.pairs, {});
+      OPDUMP_TRY(Found all, CommonRows::find(golden, actual, pairs, {}, {}, std::move(split)));
+      if (all == nullptr || !all->is_telling() || !all->has_all_rows_in_part()) continue;
       pairing = {.pairs = std::move(pairs), .notes = {"the runs call the model with other numbers of rows"}};
       note_doubts(*all, request, pairing);
       leave_out_moves(golden, actual, *all, pairing.pairs);
       return all;
     }
-  }
   if (rows == nullptr) return rows;
   // Without a request, only where all follows from rows that both have: in a training step that has lost
   // rows, what depends on the batch as a whole is the question.

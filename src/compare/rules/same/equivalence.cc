@@ -52,13 +52,28 @@ struct SingleResult {
   bool is_there() const { return is_read || is_equal; }
 };
 
+// The steps of the other run that have operators of a step.
+using StepsOfBoth = std::map<std::int64_t, std::set<std::int64_t>>;
+
+StepsOfBoth find_steps(const Runs& golden, const Runs& actual, std::span<const OperatorPair> pairs,
+                       bool of_golden) {
+  StepsOfBoth steps;
+  for (const OperatorPair& pair : pairs) {
+    if (!pair.is_whole()) continue;
+    const std::int64_t g = golden.section_of(pair.golden).step, a = actual.section_of(pair.actual).step;
+    steps[of_golden ? g : a].insert(of_golden ? a : g);
+  }
+  return steps;
+}
+
 // The results of the operators that only one run has.
 class Results {
  public:
-  Results(const Wiring& wiring, const Runs& others, bool is_strict)
+  Results(const Wiring& wiring, const Runs& others, StepsOfBoth steps, bool is_strict)
       : wiring_(wiring),
         runs_(wiring.runs()),
         others_(others),
+        steps_(std::move(steps)),
         is_strict_(is_strict),
         has_one_step_(count_steps(runs_) == 1 && count_steps(others) == 1) {}
 
@@ -138,15 +153,16 @@ class Results {
       if (!result.is_there() && !result.is_open) result.is_read = is_own_memory(result.run, of_both, left);
   }
 
-  // In what the other run made; not of what is read, unless this is strict.
-  void find_equals(double noise) {
+  // In what the other run made; not of what is read, unless this is strict or `looks_at_read`.
+  void find_equals(double noise, bool looks_at_read = false) {
     for (std::size_t other = 0; other < others_.size(); ++other)
       for_each_known(others_, other, model::Side::output, [&](const Slot&, SingleResult& result) {
         result.is_equal |= result.reads_nothing || is_same_step(result, other);
       });
     std::set<std::uint64_t> open;
     for (SingleResult& result : results_) {
-      if (result.is_equal || result.place == kPassing || (result.is_read && !is_strict_)) continue;
+      if (result.is_equal || result.place == kPassing || (result.is_read && !is_strict_ && !looks_at_read))
+        continue;
       result.norm = norm_of_tensor(result.slot).value_or(0);
       if (result.norm > 0) open.insert(element_count_of(result.slot));
     }
@@ -347,7 +363,10 @@ class Results {
   static bool is_wanted(const SingleResult& result) { return !result.is_equal && result.norm > 0; }
 
   bool is_same_step(const SingleResult& result, std::size_t other) const {
-    return has_one_step_ || runs_.section_of(result.run).step == others_.section_of(other).step;
+    if (has_one_step_) return true;
+    const std::int64_t step = runs_.section_of(result.run).step, of_other = others_.section_of(other).step;
+    const auto others = steps_.find(step);
+    return others == steps_.end() ? step == of_other : others->second.contains(of_other);
   }
 
   static std::size_t count_steps(const Runs& runs) {
@@ -383,6 +402,7 @@ class Results {
 
   const Wiring& wiring_;
   const Runs &runs_, &others_;
+  const StepsOfBoth steps_;
   bool is_strict_, has_one_step_;
   std::size_t first_ = SIZE_MAX;  // of the operators
   std::vector<SingleResult> results_;
@@ -445,10 +465,77 @@ bool reads_data(const Wiring& golden, const Wiring& actual, const OperatorPair& 
 
 }  // namespace
 
-std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& actual,
-                                          std::span<const OperatorPair> pairs,
+// Of a run: the operators of which all outputs that are read lead, by themselves or through others, to none
+// of `known`, but to what has no outputs, as a program that takes a number.
+std::vector<bool> find_hidden(const Wiring& wiring, const std::vector<bool>& known) {
+  std::vector<bool> hidden(known.size(), false);
+  for (auto run = static_cast<std::uint32_t>(known.size()); run-- > 0;) {
+    if (known[run]) continue;
+    bool has_output = false, is_read = false, is_shown = false;
+    for (const Slot& slot : wiring.runs().slots(run)) {
+      if (slot.side != model::Side::output || is_shown) continue;
+      has_output = true;
+      const auto readers = wiring.likely_readers({run, slot.index});
+      is_read |= !readers.empty();
+      is_shown = std::ranges::any_of(readers, [&](std::uint32_t reader) { return !hidden[reader]; });
+    }
+    hidden[run] = !has_output || (is_read && !is_shown);
+  }
+  return hidden;
+}
+
+// Adds the pairs of operators of both runs, among `places` and `open`, whose results only lead to what was
+// not compared, or differs.
+class ShownPairs {
+ public:
+  ShownPairs(const Study& study, const Ledger& ledger, std::span<const std::size_t> places,
+             std::span<const OpenPair> open)
+      : study_(study) {
+    for (const std::size_t place : places)
+      if (study.pairs[place].is_whole()) places_.push_back(place);
+    for (const OpenPair& pair : open)
+      if (!pair.agrees) places_.push_back(pair.place);
+    if (places_.empty()) return;
+    golden_.resize(study.golden_wiring->runs().size());
+    actual_.resize(study.actual_wiring->runs().size());
+    for (std::size_t place = 0; place < study.pairs.size(); ++place)
+      if (ledger.agreement(place) == Agreement::agrees) set_known(place);
+    for (const OpenPair& pair : open)
+      if (pair.agrees) set_known(pair.place);
+  }
+
+  bool empty() const { return places_.empty(); }
+
+  // `golden` and `actual`: operators of which the other run has all that they make.
+  std::vector<std::size_t> find_hidden(const std::set<std::uint32_t>& golden,
+                                       const std::set<std::uint32_t>& actual) {
+    for (const std::uint32_t run : golden) golden_[run] = true;
+    for (const std::uint32_t run : actual) actual_[run] = true;
+    const std::vector<bool> of_golden = compare::find_hidden(*study_.golden_wiring, golden_);
+    const std::vector<bool> of_actual = compare::find_hidden(*study_.actual_wiring, actual_);
+    std::vector<std::size_t> hidden;
+    for (const std::size_t place : places_)
+      if (of_golden[study_.pairs[place].golden] || of_actual[study_.pairs[place].actual])
+        hidden.push_back(place);
+    return hidden;
+  }
+
+ private:
+  void set_known(std::size_t place) {
+    const OperatorPair& pair = study_.pairs[place];
+    golden_[pair.golden] = actual_[pair.actual] = true;
+  }
+
+  const Study& study_;
+  std::vector<std::size_t> places_;
+  std::vector<bool> golden_, actual_;  // executions that are known to be right
+};
+
+std::vector<std::size_t> find_unexplained(const Study& study, const Ledger& ledger,
                                           std::span<const std::size_t> singles,
-                                          std::span<const OpenPair> open, double noise, ErrorBounds* bounds) {
+                                          std::span<const OpenPair> open, double noise) {
+  const Wiring &golden = *study.golden_wiring, &actual = *study.actual_wiring;
+  const auto pairs = study.pairs;
   std::set<std::uint32_t> passing[2];
   for (const OperatorPair& pair : pairs) {
     if (pair.is_whole()) continue;
@@ -460,8 +547,8 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
   if (!open.empty() && reads_data(golden, actual, pairs[open.front().place], open.front(), passing))
     return {open.front().place};
   const bool is_strict = !open.empty();
-  Results of_golden(golden, actual.runs(), is_strict);
-  Results of_actual(actual, golden.runs(), is_strict);
+  Results of_golden(golden, actual.runs(), find_steps(golden.runs(), actual.runs(), pairs, true), is_strict);
+  Results of_actual(actual, golden.runs(), find_steps(golden.runs(), actual.runs(), pairs, false), is_strict);
   const auto add = [&](std::size_t place, bool is_open) {
     const OperatorPair& pair = pairs[place];
     if (pair.golden != OperatorPair::kNone) of_golden.add(place, pair.golden, is_open);
@@ -474,7 +561,7 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
     results->find_readers(passing[results == &of_golden]);
     results->find_equals(noise);
   }
-  if (bounds != nullptr) {
+  if (ErrorBounds* bounds = ledger.bounds(); bounds != nullptr) {
     of_golden.find_uncertain(of_actual, *bounds, true, noise);
     of_actual.find_uncertain(of_golden, *bounds, false, noise);
   }
@@ -493,6 +580,13 @@ std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& ac
   }
   of_golden.append_lacking(places);
   of_actual.append_lacking(places);
+  ShownPairs shown(study, ledger, singles, open);
+  if (golden.is_recorded() && actual.is_recorded() && !shown.empty()) {
+    if (!shown.find_hidden(of_golden.equal_runs(), of_actual.equal_runs()).empty())
+      for (Results* results : {&of_golden, &of_actual}) results->find_equals(noise, true);
+    const auto hidden = shown.find_hidden(of_golden.equal_runs(), of_actual.equal_runs());
+    places.insert(hidden.begin(), hidden.end());
+  }
   if (!open.empty()) {
     const RewrittenModules rewritten = find_rewritten(golden.runs(), actual.runs(), pairs);
     append_foreign({golden.runs(), true, passing[true], of_golden}, pairs, open, rewritten, places);

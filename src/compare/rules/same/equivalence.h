@@ -9,11 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "compare/facts/rewritten.h"
-#include "compare/pairs/pairing.h"
 #include "compare/rules/ledger.h"
-#include "compare/rules/rounding/error_bounds.h"
-#include "compare/wiring/wiring.h"
+#include "compare/rules/rule.h"
 
 namespace opdump::compare {
 
@@ -27,8 +24,7 @@ namespace opdump::compare {
 //   any:
 //     bit by bit, or at a relative L2 distance of
 //     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have; or, where
-//     both are made of what rounding has left uncertain, each element as near as that (`bounds`, which may be
-//     null);
+//     both are made of what rounding has left uncertain, each element as near as that;
 //   - if several of `singles` of the other run make it in the same step, one behind the other.
 // Integers may be read by any view of their shape: Python decides by masks. Of gradients that nothing reads
 // in a step with an optimizer, nobody can tell a difference; nor of memory that actual alone has and keeps
@@ -41,9 +37,13 @@ namespace opdump::compare {
 //   - that the operators of one of `open` made; or
 //   - in modules that each run computes by operators of its own, that any operator of the run made.
 // What weights, data and other modules hand on is thus a difference.
-std::vector<std::size_t> find_unexplained(const Wiring& golden, const Wiring& actual,
-                                          std::span<const OperatorPair> pairs,
+//
+// `singles` may hold pairs of operators of both runs, too, which are perhaps others in each run: two
+// operators that have no partner. Of these and of `open`, an operator that only others of them read shows
+// nothing: what it makes must lead, by the wiring, to an operator that was compared and agrees, or to a
+// tensor that the other run has. A program that takes a number of it to print it shows nothing, either.
+std::vector<std::size_t> find_unexplained(const Study& study, const Ledger& ledger,
                                           std::span<const std::size_t> singles,
-                                          std::span<const OpenPair> open, double noise, ErrorBounds* bounds);
+                                          std::span<const OpenPair> open, double noise);
 
 }  // namespace opdump::compare

@@ -19,13 +19,6 @@
 namespace opdump::compare {
 namespace {
 
-// What a pair of operators says of the tensors that it reads.
-enum class Agreement : std::uint8_t {
-  none,    // nothing of it was compared
-  agrees,  // it has a tensor that was compared, and all that were agree
-  differs,
-};
-
 // The operators of one run that compute in their own way, and those around them.
 struct Inside {
   const Wiring& wiring;
@@ -39,18 +32,7 @@ struct Inside {
 
 class OtherInside : public RuleState {
  public:
-  OtherInside(const Rule& rule, const Study& study)
-      : rule_(rule), study_(study), agreements_(study.pairs.size(), Agreement::none) {}
-
-  bool look(OperatorComparison& op, Ledger& ledger) override {
-    Agreement& agreement = agreements_[ledger.next_place()];
-    if (op.golden == nullptr || op.actual == nullptr) return false;
-    agreement = is_fine(op.verdict) ? Agreement::none : Agreement::differs;
-    for (const SlotComparison& slot : op.slots)
-      if (agreement == Agreement::none && slot.metrics && is_fine(slot.verdict))
-        agreement = Agreement::agrees;
-    return false;
-  }
+  OtherInside(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
 
   void settle(Ledger& ledger) override {
     const auto open = ledger.open_pairs();
@@ -60,10 +42,10 @@ class OtherInside : public RuleState {
     for (std::size_t place = 0; place < study_.pairs.size(); ++place) {
       const OperatorPair& pair = study_.pairs[place];
       if (pair.is_alone) continue;
-      const bool is_inside = !pair.is_whole() || agreements_[place] == Agreement::differs;
+      const bool is_inside = !pair.is_whole() || ledger.agreement(place) == Agreement::differs;
       for (auto& [run, execution] : {std::pair(&golden, pair.golden), std::pair(&actual, pair.actual)}) {
         if (execution == OperatorPair::kNone) continue;
-        run->agreements[execution] = agreements_[place];
+        run->agreements[execution] = ledger.agreement(place);
         if (is_inside) run->executions.insert(execution);
       }
     }
@@ -71,7 +53,7 @@ class OtherInside : public RuleState {
     if (!reads_the_same(golden, actual)) return;
     for (std::size_t place = 0; place < study_.pairs.size(); ++place) {
       const OperatorPair& pair = study_.pairs[place];
-      if (pair.is_whole() && agreements_[place] == Agreement::differs && hands_over(golden, pair.golden))
+      if (pair.is_whole() && ledger.agreement(place) == Agreement::differs && hands_over(golden, pair.golden))
         return;
       for (auto& [run, execution] : {std::pair(&golden, pair.golden), std::pair(&actual, pair.actual)}) {
         if (!run->executions.contains(execution)) continue;
@@ -87,8 +69,7 @@ class OtherInside : public RuleState {
       }
     }
     const std::vector<std::size_t> places(leaving.begin(), leaving.end());
-    if (!find_unexplained(golden.wiring, actual.wiring, study_.pairs, places, {}, 0, ledger.bounds()).empty())
-      return;
+    if (!find_unexplained(study_, ledger, places, {}, 0).empty()) return;
     ledger.note(rule_.name, counted(open.size(), "operator") + " of both runs and " +
                                 counted(ledger.singles().size(), "operator") +
                                 " of one compute in other ways: they read the same data, and what follows "
@@ -177,7 +158,6 @@ class OtherInside : public RuleState {
 
   const Rule& rule_;
   const Study& study_;
-  std::vector<Agreement> agreements_;  // of pairs
 };
 
 }  // namespace

@@ -36,8 +36,7 @@ class OtherWay : public RuleState {
     const auto singles = ledger.singles();
     // What singles make that is right within rounding is so for those that read it, too, if it ends there.
     const bool ends = end_what_singles_make(open, singles);
-    if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, singles,
-                          ends ? std::span<const OpenPair>() : open, ledger.noise(), ledger.bounds())
+    if (!find_unexplained(study_, ledger, singles, ends ? std::span<const OpenPair>() : open, ledger.noise())
              .empty())
       return;
     note_singles(ledger, rule_.name, singles.size());
@@ -89,10 +88,7 @@ class LoosePairs : public RuleState {
     if (std::ranges::any_of(singles, [&](std::size_t place) { return chooses(study_.pairs[place]); })) return;
     std::vector<std::size_t> places;  // the operators of a pair are looked at like two that have no partner
     std::ranges::merge(loose, singles, std::back_inserter(places));
-    if (!find_unexplained(*study_.golden_wiring, *study_.actual_wiring, study_.pairs, places, {},
-                          ledger.noise(), ledger.bounds())
-             .empty())
-      return;
+    if (!find_unexplained(study_, ledger, places, {}, ledger.noise()).empty()) return;
     note_singles(ledger, rule_.name, singles.size());
     ledger.note(rule_.name, counted(loose.size(), "operator", "are") +
                                 " perhaps others in each run, and what follows agrees: no difference");
@@ -153,8 +149,7 @@ class ResultsElsewhere : public SettlesSingles {
  private:
   std::vector<std::size_t> find_lacking_singles(std::span<const std::size_t> singles,
                                                 const Ledger& ledger) const override {
-    return find_unexplained(*study().golden_wiring, *study().actual_wiring, study().pairs, singles, {},
-                            ledger.noise(), ledger.bounds());
+    return find_unexplained(study(), ledger, singles, {}, ledger.noise());
   }
 };
 
@@ -170,8 +165,7 @@ class LackingStatistics : public SettlesSingles {
     if (const auto backward = find_one_sided_backward(study())) return {*backward};
     auto last = find_last_singles(golden, actual, study().pairs, singles);
     if (last.empty()) return last;
-    const auto unexplained = find_unexplained(*study().golden_wiring, *study().actual_wiring, study().pairs,
-                                              last, {}, ledger.noise(), ledger.bounds());
+    const auto unexplained = find_unexplained(study(), ledger, last, {}, ledger.noise());
     return find_lacking(golden, actual, study().pairs, unexplained, ledger.noise(), ledger.uncertain());
   }
 };
