@@ -93,16 +93,18 @@ bool matters(const Suspects& suspects, std::uint32_t single) {
          });
 }
 
+// An operator of an optimizer that actual lacks, if it updates weights itself.
+bool is_other_update(const Finding& finding) {
+  return compare::phase_of(finding.op.run()) == model::Phase::optimizer && finding.cause == Cause::sequence &&
+         finding.confidence == Confidence::suspect;
+}
+
 // Whether all that was found may follow from an operator before it: what autograd makes of another one in
-// backward passes, other inputs and arguments, or an optimizer that actual lacks, if it updates weights
-// itself.
+// backward passes, other inputs and arguments, or weights that are updated in another way.
 bool may_follow(const FindingLog& findings) {
   return !findings.all().empty() && std::ranges::all_of(findings.all(), [](const Finding& finding) {
-    const model::Phase phase = compare::phase_of(finding.op.run());
-    const bool is_other_update = phase == model::Phase::optimizer && finding.cause == Cause::sequence &&
-                                 finding.confidence == Confidence::suspect;
     return !finding.error && finding.cause != Cause::unknown &&
-           (phase == model::Phase::backward || is_other_update);
+           (compare::phase_of(finding.op.run()) == model::Phase::backward || is_other_update(finding));
   });
 }
 
@@ -169,7 +171,9 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
     if (lone != singles.end() && !is_paired(bad) && !bad.cause.empty()) return add(*lone, bad.cause);
     if (is_single && lone != singles.end() && suspects.differing() == 0)
       return add(*lone, only_in(bad) + ", and the other run has no such result");
-    if (is_paired(bad) && place && *place < *limit && !bad.cause.empty() && may_follow(findings)) {
+    const bool follows =
+        !findings.all().empty() && std::ranges::all_of(findings.all(), is_other_update);  // from `bad`
+    if (is_paired(bad) && place && *place < *limit && !bad.cause.empty() && follows) {
       const auto rewired = inputs.rewired().find(*place);
       return add(*place, rewired == inputs.rewired().end()
                              ? bad.cause
