@@ -62,12 +62,12 @@ bool has_optimizer(const Runs& runs) {
   return false;
 }
 
+}  // namespace
+
 bool end_steps_otherwise(const Runs& golden, const Runs& actual) {
   return golden.have_full_scopes() && actual.have_full_scopes() && trains(golden) && trains(actual) &&
          has_optimizer(golden) != has_optimizer(actual);
 }
-
-}  // namespace
 
 dump::OperatorRun FrameRuns::run_of(std::uint32_t i) const {
   dump::OperatorRun run = runs->without_slots(first + i);

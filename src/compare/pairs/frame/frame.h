@@ -46,6 +46,9 @@ struct FrameRule {
   std::int64_t graph_of(const dump::Runs::Section& section) const { return graph ? section.graph_id : 0; }
 };
 
+// Whether both runs train, and the steps of one alone end with an optimizer: see FrameRule.
+bool end_steps_otherwise(const dump::Runs& golden, const dump::Runs& actual);
+
 // Adds a note for each field whose single values differ.
 FrameRule make_rule(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails,
                     std::vector<std::string>& notes);

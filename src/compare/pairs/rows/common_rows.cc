@@ -57,8 +57,10 @@ std::optional<CommonRows::Frame> CommonRows::frame_of(const OperatorPair& pair) 
     const auto [of_golden, of_actual] = split_->calls_of(pair);
     return Frame(section.rank, of_golden, of_actual, 0);
   }
-  return Frame(section.rank, section.step, runs_.runs(false).section_of(pair.actual).step,
-               batches_.number_of(pair));
+  const std::int64_t of_actual = runs_.runs(false).section_of(pair.actual).step;
+  if (batches_.all.empty()) return Frame(section.rank, section.step, of_actual, 0);
+  const std::int64_t of_one = batches_.are_of_golden ? of_actual : section.step;
+  return Frame(section.rank, of_one, of_one, batches_.number_of(pair));
 }
 
 Result<std::unique_ptr<const CommonRows>> CommonRows::find(const dump::Runs& golden, const dump::Runs& actual,

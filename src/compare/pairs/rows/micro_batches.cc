@@ -1,11 +1,15 @@
 #include "compare/pairs/rows/micro_batches.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
+#include "compare/pairs/frame/frame.h"
+#include "model/operator_traits.h"
 
 namespace opdump::compare {
 namespace {
@@ -50,6 +54,34 @@ std::vector<PassesOfStep> find_passes(const dump::Runs& runs) {
   return found;
 }
 
+// The steps of a loop that updates weights itself say nothing of its updates: as many of its passes are a step
+// as makes the number of `steps`, and what follows a pass belongs to the next one.
+void join_steps(std::vector<PassesOfStep>& many, std::size_t steps) {
+  std::vector<Pass> passes;
+  for (const PassesOfStep& step : many)
+    for (const Pass& pass : step.passes)
+      passes.push_back({passes.empty() ? pass.first : passes.back().last, pass.last});
+  if (steps == 0 || passes.size() % steps != 0 || many.front().rank != many.back().rank) return;
+  const auto count = static_cast<std::ptrdiff_t>(passes.size() / steps);
+  const std::uint32_t end = many.back().rest.last;
+  std::vector<PassesOfStep> joined;
+  for (auto pass = passes.begin(); pass != passes.end(); pass += count) {
+    const std::uint32_t last = (pass + count - 1)->last;
+    joined.push_back({.rank = many.front().rank,
+                      .step = static_cast<std::int64_t>(joined.size()),
+                      .passes = {pass, pass + count},
+                      .rest = {last, last}});
+  }
+  joined.back().rest.last = end;
+  many = std::move(joined);
+}
+
+std::size_t count_passes(std::span<const PassesOfStep> steps) {
+  std::size_t count = 0;
+  for (const PassesOfStep& step : steps) count += step.passes.size();
+  return count;
+}
+
 bool is_of_one_side(const OperatorPair& pair, bool is_golden) {
   return (is_golden ? pair.actual : pair.golden) == OperatorPair::kNone;
 }
@@ -85,12 +117,28 @@ std::uint32_t MicroBatches::count() const {
 }
 
 std::optional<MicroBatchPairs> pair_micro_batches(const dump::Runs& golden, const dump::Runs& actual) {
-  const std::vector<PassesOfStep> in_golden = find_passes(golden), in_actual = find_passes(actual);
+  std::vector<PassesOfStep> in_golden = find_passes(golden), in_actual = find_passes(actual);
+  if (end_steps_otherwise(golden, actual)) {
+    const std::size_t of_golden = count_passes(in_golden), of_actual = count_passes(in_actual);
+    if (of_golden > of_actual) join_steps(in_golden, of_actual);
+    if (of_actual > of_golden) join_steps(in_actual, of_golden);
+  }
+  // What one run alone does after its last step is left open, if it is more than to take a number.
+  bool leaves_end_open = false;
+  for (const auto& [longer, shorter, runs] :
+       {std::tuple(&in_golden, &in_actual, &golden), {&in_actual, &in_golden, &actual}}) {
+    if (longer->size() != shorter->size() + 1 || !longer->back().passes.empty()) continue;
+    const Pass rest = longer->back().rest;
+    for (std::uint32_t i = rest.first; i < rest.last; ++i)
+      leaves_end_open |= !model::has_trait(runs->without_slots(i).type, model::Trait::hands_over);
+    longer->pop_back();
+    break;
+  }
   if (in_golden.empty() || in_golden.size() != in_actual.size()) return std::nullopt;
   const bool are_of_golden = in_golden.front().passes.size() > in_actual.front().passes.size();
   const std::vector<PassesOfStep>&many = are_of_golden ? in_golden : in_actual,
         &one = are_of_golden ? in_actual : in_golden;
-  MicroBatchPairs found;
+  MicroBatchPairs found{.leaves_end_open = leaves_end_open};
   found.batches.are_of_golden = are_of_golden;
   for (std::size_t step = 0; step < one.size(); ++step) {
     const PassesOfStep &several = many[step], &single = one[step];

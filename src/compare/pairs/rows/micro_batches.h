@@ -28,6 +28,7 @@ struct MicroBatches {
 struct MicroBatchPairs {
   std::vector<OperatorPair> pairs = {};
   MicroBatches batches = {};
+  bool leaves_end_open = false;  // one run alone computes something after its last step
 };
 
 // The operators of each micro-batch of the one run paired with those of the other's batch, which so have

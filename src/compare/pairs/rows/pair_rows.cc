@@ -60,6 +60,7 @@ Result<Found> pair_rows(const RunsOfBoth& runs, const WantedRows& request, Pairi
     OPDUMP_TRY(Found all, CommonRows::find(golden, actual, by_name.pairs, request.wanted, batches->batches));
     if (all != nullptr && (is_wanted || all->is_telling())) {
       pairing = std::move(by_name);
+      if (!batches->leaves_end_open) pairing.incomplete.clear();  // of what follows the last step
       note_doubts(*all, request, pairing);
       leave_out_moves(golden, actual, *all, pairing.pairs);
       return all;

@@ -6,6 +6,7 @@
 #include "compare/pairs/frame/frame_pairing.h"
 
 namespace opdump::compare {
+
 std::vector<OperatorPair> pair_passes(const dump::Runs& golden, Pass of_golden, const dump::Runs& actual,
                                       Pass of_actual) {
   const FrameRule rule{.graph = false};
@@ -18,6 +19,7 @@ std::vector<OperatorPair> pair_passes(const dump::Runs& golden, Pass of_golden, 
   frame.join_names();
   std::vector<OperatorPair> pairs;
   frame.append_pairs(pairs);
+  for (OperatorPair& pair : pairs) pair.is_alone = false;  // of a step that both runs have
   return pairs;
 }
 

@@ -80,12 +80,16 @@ bool RowSums::has_rows(std::size_t place, const RowAxisMap& map) const {
 std::uint32_t RowSums::source_in_batches(std::size_t place, const RowAxisMap* map, std::uint32_t source,
                                          bool is_update) {
   const OperatorPair& pair = runs_.pairs()[place];
-  const auto phase_at = [&](std::size_t at) {
+  const auto run_at = [&](std::size_t at) {
     const OperatorPair& of = runs_.pairs()[at];
-    return phase_of(of.golden != kNone ? runs_.runs(true).without_slots(of.golden)
-                                       : runs_.runs(false).without_slots(of.actual));
+    return of.golden != kNone ? runs_.runs(true).without_slots(of.golden)
+                              : runs_.runs(false).without_slots(of.actual);
   };
-  if (!pair.is_whole() && phase_at(place) != model::Phase::optimizer) return source;
+  const auto phase_at = [&](std::size_t at) { return phase_of(run_at(at)); };
+  // A loop may update weights itself.
+  const bool may_update = phase_at(place) == model::Phase::optimizer ||
+                          (phase_at(place) == model::Phase::forward && is_outside_modules(run_at(place)));
+  if (!pair.is_whole() && !may_update) return source;
   if (is_update || !pair.is_whole()) {
     const auto last = inputs_.upper_bound({place, UINT32_MAX});
     for (auto input = inputs_.lower_bound({place, 0}); input != last;)
