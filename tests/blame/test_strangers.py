@@ -266,7 +266,8 @@ def test_parameters_that_one_run_keeps_in_one_tensor(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("evaluated", None), ("uneven", None), ("padded", None), ("one_by_one", None), ("shifted", None),
-    ("cells", None), ("normalised", None), ("ordered", None), ("ordered_fault", "cat-op0"),
+    ("cells", None), ("normalised", None), ("ordered", None), ("later", None), ("ordered_fault", "cat-op0"),
+    ("later_fault", "1-BatchNorm1d/native_batch_norm"),
     ("cells_fault", "cell-GRUCell|head-Linear"), ("normalised_fault", "mean|std|sub"),
     ("evaluated_fault", "1-BatchNorm1d/native_batch_norm"), ("uneven_fault", "1-BatchNorm2d/native_batch_norm"),
     ("padded_fault", "attention-MultiheadAttention/"), ("one_by_one_fault", "norm-LayerNorm/native_layer_norm"), ("shifted_fault", "cat-op0"),
@@ -330,6 +331,15 @@ def test_axes_in_another_order_or_merged(name, culprit, tmp_path):
 ])
 def test_gradients_in_micro_batches_or_scaled(name, culprit, tmp_path):
     check(tmp_path, "accumulated.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
+    ("coder", None), ("kept", None), ("uneven", None), ("single", None),
+    ("coder_fault", "mul-op2|mean-op0|sum-op1"), ("kept_fault", "AccumulateGrad|zero_|optimizer-SGD"), ("uneven_fault", "nll_loss|mul-op|div-op"),
+    ("single_fault", "nll_loss|div-op"),
+])
+def test_micro_batches_of_a_loss_by_hand(name, culprit, tmp_path):
+    check(tmp_path, "micro.py", name, culprit, is_strict=True)
 
 
 @pytest.mark.parametrize("name, culprit", [

@@ -126,5 +126,22 @@ def ordered():  # what the batches give is put together, or wrongly from the las
     print(torch.cat(found[::-1] if fault else found).argmax(-1).tolist())
 
 
+def later():  # five steps of a training, and an evaluation behind them
+    net = nn.Sequential(nn.Linear(10, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 5))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+    x, y = torch.randn(61, 10), torch.randint(0, 5, (61,))
+    for i in range(0, 40, 8):
+        optimizer.zero_grad()
+        F.cross_entropy(net(x[i:i + 8]), y[i:i + 8]).backward()
+        optimizer.step()
+    if not fault:
+        net.eval()
+    total = 0.0
+    with torch.no_grad():
+        for data, labels in DataLoader(TensorDataset(x[40:], y[40:]), batch_size=21 if actual else 8):
+            total += F.cross_entropy(net(data), labels, reduction="sum").item()
+    print(f"{total / 21:.5f}")
+
+
 {"evaluated": evaluated, "uneven": uneven, "padded": padded, "one_by_one": one_by_one, "shifted": shifted, "cells": cells,
- "normalised": normalised, "ordered": ordered}[kind]()
+ "normalised": normalised, "ordered": ordered, "later": later}[kind]()

@@ -122,12 +122,14 @@ bool CommonRows::find_maps(const std::map<Frame, std::vector<std::size_t>>& fram
   std::size_t count = 0;
   std::optional<std::int64_t> next;  // position of golden
   std::size_t looked = 0;
-  const bool are_reordered = std::ranges::none_of(
-      frames, [&](const auto& frame) { return looked++ < kFirst && has_other_shape(frame.second); });
+  const bool are_reordered = !split_ && std::ranges::none_of(frames, [&](const auto& frame) {
+    return looked++ < kFirst && has_other_shape(frame.second);
+  });
   for (const auto& [frame, places] : frames) {
     const bool is_first = count++ < kFirst;
-    if (count > kFirst && maps_.empty()) return false;
-    if (is_first && !are_reordered && split_of(frame) == nullptr && !has_other_shape(places)) continue;
+    if (count > kFirst && maps_.empty() && !split_) return false;
+    if ((is_first || split_) && !are_reordered && split_of(frame) == nullptr && !has_other_shape(places))
+      continue;
     auto found = are_reordered ? find_order_map(runs_, places, origins_)
                                : find_axis_map(runs_, places, wanted, next, split_of(frame), origins_);
     // Where no data is of other shapes, as before the first position that is kept, only results are.
