@@ -2,9 +2,11 @@
 #include <string>
 
 #include "base/text/text.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/rules/leave_out/leave_out.h"
+#include "compare/wiring/makers.h"
 #include "model/operator_traits.h"
 
 namespace opdump::compare {
@@ -30,6 +32,7 @@ class NeverRead : public RuleState {
     const auto is_vain = [&](const Wiring& wiring, std::uint32_t execution) {
       return execution != OperatorPair::kNone &&
              (wiring.is_overwritten_unread(execution) || (is_single && draws_in_vain(wiring, execution)) ||
+              makes_in_vain(wiring, execution) ||
               (fills_memory(wiring, execution, kMostInARow) && is_unread(wiring, execution, kMostInARow)));
     };
     if (std::ranges::none_of(op.slots, is_output) ||
@@ -63,6 +66,21 @@ class NeverRead : public RuleState {
     for (const dump::Slot& slot : wiring.runs().slots(execution)) {
       if (slot.side == model::Side::input && slot.undumped_reason != "only written to") return false;
       if (slot.side == model::Side::output && !wiring.likely_readers({execution, slot.index}).empty())
+        return false;
+    }
+    return true;
+  }
+
+  // A tensor of one number, as zeros, that nothing reads: PyTorch 1.13 makes one where an optimizer begins. Of
+  // others, as places, Python may make a list.
+  static bool makes_in_vain(const Wiring& wiring, std::uint32_t execution) {
+    if (kind_of(wiring.runs().without_slots(execution).type).role != OperatorRole::makes) return false;
+    for (const dump::Slot& slot : wiring.runs().slots(execution)) {
+      if (slot.side == model::Side::input) return false;
+      const auto numbers = numbers_of(slot);
+      if (!numbers || numbers->empty() ||
+          std::ranges::any_of(*numbers, [&](double number) { return number != numbers->front(); }) ||
+          !wiring.users({execution, slot.index}).empty())
         return false;
     }
     return true;
