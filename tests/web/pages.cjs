@@ -61,6 +61,7 @@ const scenarios = {
         self.disconnect();
         window.maps = maps.map((one) => [one.getAttribute('aria-label'), coloursOf(one)]);
       }).observe(document, { childList: true, subtree: true });
+      addEventListener('load', () => { window.loaded = document.querySelectorAll('#curve canvas').length; });
     });
     await page.goto(address);
     await page.waitForSelector('#curve');
@@ -68,7 +69,7 @@ const scenarios = {
     return await page.evaluate(() => {
       const canvas = document.querySelector('#curve canvas');
       if (!canvas) return { colours: 0 };
-      return { colours: coloursOf(canvas), width: canvas.width, maps: window.maps };
+      return { colours: coloursOf(canvas), width: canvas.width, maps: window.maps, loaded: window.loaded, frames: document.querySelectorAll('iframe').length };
     });
   },
   // A narrow screen: nothing of the navigation or of the worst elements is beyond its edge.
