@@ -38,6 +38,7 @@ std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* 
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));  // CLI11 pops words from the back
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
+    terminal::end_when_unread(0);  // a verb that judges has not begun to
     terminal::print(app.help());
     return Result<int>(0);
   } catch (const CLI::ExtrasError& e) {

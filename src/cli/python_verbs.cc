@@ -50,7 +50,7 @@ Result<int> run_doctor(std::span<const char* const> args) {
 Result<int> run_cache(std::span<const char* const> args) {
   std::string python, action;
   CLI::App app("Lists the recorders that were built on this machine, or removes them.", "opdump cache");
-  app.add_option("action", action, "clean: remove them; the next program that needs one builds it again")
+  app.add_option("ACTION", action, "clean: remove them; the next program that needs one builds it again")
       ->check(CLI::IsMember({"clean"}))
       ->type_name("clean");
   app.add_option("--python", python, kPython)->type_name("PYTHON");

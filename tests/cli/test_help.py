@@ -23,6 +23,13 @@ def test_values_have_names(verb):
     assert kinds == []
 
 
+@pytest.mark.parametrize("verb", verbs())
+def test_places_have_names(verb):
+    usage = re.search(r"^[Uu]sage: .*", help_of(verb), re.MULTILINE)[0]
+    if verb != "msaccucmp":  # as msaccucmp.py says it
+        assert re.findall(r"[\[|][a-z]+", usage) == []
+
+
 def test_a_command_is_set_apart():
     assert "Usage: opdump run [OPTIONS] -- COMMAND..." in help_of("run")
     assert "--limit COUNT" in help_of("ls") and "--op NAME" in help_of("ls")

@@ -113,6 +113,15 @@ def test_a_reader_that_has_gone_is_no_error(tmp_path, words, status):
     assert (command.wait(), command.stderr.read()) == (status, b"")
 
 
+@pytest.mark.parametrize("words", [["compare", "--help"], ["run", "--help"], ["msaccucmp", "--help"], ["msaccucmp", "compare", "-h"]])
+def test_help_that_is_not_read_to_its_end(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as stdout:
+        done = subprocess.run([os.environ["OPDUMP_BIN"], *words], stdout=stdout, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_colours(dumps):
     words = ["compare", dumps / "golden.npz", dumps / "actual.npz"]
     assert "\x1b[1;31m" in opdump(*words, "--color", "always")

@@ -145,6 +145,13 @@ def test_a_program_that_does_not_start_leaves_no_folder(opdump, tmp_path):
     assert done.returncode == 127 and list((tmp_path / "mine").iterdir()) == [], done.stderr
 
 
+@pytest.mark.parametrize("words", [["train.py"], ["-c", "import no_such_module, torch"]])
+def test_a_program_that_fails_before_it_records_leaves_no_folder(opdump, tmp_path, words):
+    (tmp_path / "mine").mkdir()
+    done = subprocess.run([OPDUMP, "run", "-o", "mine/a/b", "--", sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2) and "nothing was dumped" in done.stderr and list((tmp_path / "mine").iterdir()) == [], done.stderr
+
+
 def test_options_need_a_folder(opdump):
     done = run(opdump, "--steps", "3", expect=2)
     assert "--steps requires -o FOLDER" in done.stderr

@@ -60,6 +60,14 @@ def test_a_bare_system(wheel):
     assert "== Debian GNU/Linux 11 (bullseye), Python 3.9.2, torch 1.13.1" in done.stdout
 
 
+def test_every_minor_version_of_torch_has_a_recorder():
+    """From 2.1 to the one of the tests, and 1.13."""
+    lines = [line.split() for line in (ROOT / "tools/wheel/torch_versions.txt").read_text().splitlines() if not line.startswith("#")]
+    newest = int((ROOT / "tools/torch_version.txt").read_text().split(".")[1])
+    assert [version.rpartition(".")[0] for version, *_ in lines] == [*(f"2.{minor}" for minor in range(newest, 0, -1)), "1.13"]
+    assert all(abis in (["1"], ["0", "1"]) for _, *abis in lines)
+
+
 def test_both_lists_of_archives_agree():
     """What a wheel is built with, and what pip fetches for a system that lacks it."""
     lines = {name: [line.split() for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]

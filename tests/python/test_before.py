@@ -172,14 +172,14 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
                                              stdout=subprocess.PIPE, env=variables, start_new_session=True))
             assert programs[-1].stdout.readline() == b"here\n"
             if len(programs) == 1:
-                of_the_living = sorted(temporary.glob("opdump-run-*"))
-        assert len(of_the_living) == 2 and len(list(temporary.glob("opdump-run-*"))) == 4
+                of_the_living = sorted(temporary.iterdir())
+        assert len(of_the_living) == 3 and len(list(temporary.iterdir())) == 6
         os.killpg(programs[1].pid, signal.SIGKILL)
         programs[1].wait(timeout=60)
         for path in temporary.iterdir():
             os.utime(path, (0, 0))
         subprocess.run(words("next", "pass"), cwd=tmp_path, check=True, env=variables)
-        assert sorted(temporary.glob("opdump-run-*")) == of_the_living
+        assert sorted(temporary.iterdir()) == of_the_living
     finally:
         for program in programs:
             if program.poll() is None:

@@ -52,15 +52,24 @@ const scenarios = {
   // What is drawn before anything was measured by an observer: a page that is printed at once has no more frames than that.
   async still(browser) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    await page.addInitScript(() => { window.ResizeObserver = class { observe() {} unobserve() {} disconnect() {} }; });
+    await page.addInitScript(() => {
+      window.ResizeObserver = class { observe() {} unobserve() {} disconnect() {} };
+      window.coloursOf = (one) => new Set(new Uint32Array(one.getContext('2d').getImageData(0, 0, one.width, one.height).data.buffer)).size;
+      new MutationObserver((_, self) => {
+        const maps = [...document.querySelectorAll('#operator canvas')];
+        if (maps.length === 0) return;
+        self.disconnect();
+        window.maps = maps.map((one) => [one.getAttribute('aria-label'), coloursOf(one)]);
+      }).observe(document, { childList: true, subtree: true });
+      addEventListener('load', () => { window.loaded = document.querySelectorAll('#curve canvas').length; });
+    });
     await page.goto(address);
     await page.waitForSelector('#curve');
     await page.waitForTimeout(500);
     return await page.evaluate(() => {
       const canvas = document.querySelector('#curve canvas');
       if (!canvas) return { colours: 0 };
-      const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-      return { colours: new Set(pixels).size, width: canvas.width };
+      return { colours: coloursOf(canvas), width: canvas.width, maps: window.maps, loaded: window.loaded, frames: document.querySelectorAll('iframe').length };
     });
   },
   // A narrow screen: nothing of the navigation or of the worst elements is beyond its edge.

@@ -78,9 +78,11 @@ def test_looks(page, packages, tmp_path):
         assert found["bytes"] > 50_000, view  # not an empty page
 
 
-def test_the_curve_is_drawn_before_the_first_frame(page, packages, tmp_path):
+def test_what_is_drawn_before_the_first_frame(page, packages, tmp_path):
     found = look("still", page.as_uri(), packages, tmp_path)
     assert found["colours"] > 20 and found["width"] > 500
+    assert found["loaded"] == 1 and found["frames"] == 0  # what is printed at the load event is whole
+    assert found["maps"] and [name for name, colours in found["maps"] if colours < 2] == []
 
 
 def test_a_narrow_screen(page, packages, tmp_path):

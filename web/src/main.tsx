@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { themeNow } from './common';
 import { Curve } from './curve';
-import { addPart, askServer, forgetParts, loadRaw, readResult, type Operator, type Result } from './data';
+import { addPart, askServer, forgetParts, isServed, loadRaw, readResult, type Operator, type Result } from './data';
 import { LocalGraph } from './graph';
 import { Header } from './header';
 import { Health } from './health';
@@ -94,7 +94,17 @@ function App({ result }: { result: Result }) {
   );
 }
 
+// What prints a page by a command prints what is there at its load event, which waits for an open document in a frame.
+function holdLoadEvent(): () => void {
+  const frame = document.createElement('iframe');
+  frame.hidden = true;
+  document.body.append(frame);
+  frame.contentDocument?.open();
+  return () => { frame.contentDocument?.close(); frame.remove(); };
+}
+
 const root = document.getElementById('app')!;
+const release = isServed() ? () => undefined : holdLoadEvent();
 loadRaw().then((raw) => {
   const result = readResult(raw);
   document.title = `${result.firstBad ? result.firstBad.name : String(result.about.outcome ?? 'result')} – opdump`;
@@ -106,4 +116,4 @@ loadRaw().then((raw) => {
   message.setAttribute('role', 'alert');
   message.textContent = `The data of this page cannot be read: ${error.message}`;
   root.replaceChildren(message);
-});
+}).finally(release);

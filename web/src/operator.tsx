@@ -1,5 +1,5 @@
 // One operator: its tensors side by side.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Argument, Details, Operator, Picture, Result, Slot } from './data';
 import { counts, floats, isServed } from './data';
 import { colour, Copy, heat, Section, useTheme, useWidth, Verdict } from './common';
@@ -49,7 +49,7 @@ function ErrorMap({ picture, slot, worst }: { picture: Picture; slot: Slot; wors
   const finite = cells.reduce((a, b) => (b > a ? b : a), 0), small = cells.reduce((a, b) => (b > 0 && b < a ? b : a), finite);
   const cell = Math.max(2, Math.min(28, Math.floor(Math.min(width || 300, 460) / columns), Math.floor(320 / rows)));
   const [across, down] = [cell * columns, cell * rows];
-  useEffect(() => {
+  useLayoutEffect(() => {
     const context = canvas.current?.getContext('2d');
     if (!context) return;
     const unit = devicePixelRatio;
@@ -98,7 +98,7 @@ function Planes({ kind, picture, slot, worst }: { kind: string; picture: Picture
   const plane = index.reduce((flat, at, axis) => flat * sizes[axis] + cellOf(at, axis, sizes[axis]), 0);
   const hasWorst = worstAt.length === dims.length && sizes.every((cells, axis) => cellOf(worstAt[axis], axis, cells) === cellOf(index[axis], axis, cells));
   const size = Math.max(4, Math.min(28, Math.floor(Math.min(width || 300, 460) / columns), Math.floor(280 / rows)));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const context = canvas.current?.getContext('2d');
     if (!context) return;
     canvas.current!.width = columns * size;
@@ -131,7 +131,7 @@ function Scatter({ picture }: { picture: Picture }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const theme = useTheme();
   const size = 6;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const context = canvas.current?.getContext('2d');
     if (!context) return;
     const [width, height] = [picture.columns * size, picture.rows * size];
@@ -190,7 +190,7 @@ function NotFinite({ picture }: { picture: Picture }) {
   const theme = useTheme();
   const cells = bytesOf(picture);
   const size = Math.max(2, Math.min(14, Math.floor(360 / picture.columns), Math.floor(240 / picture.rows)));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const context = canvas.current?.getContext('2d');
     if (!context) return;
     canvas.current!.width = picture.columns * size;

@@ -1,5 +1,7 @@
 #include "cli/record/mindspore_run.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -185,14 +187,13 @@ class Completion {
 
 }  // namespace
 
-Result<MindsporeRun> MindsporeRun::begin(const plan::DumpPlan& plan) {
+Result<MindsporeRun> MindsporeRun::begin(const plan::DumpPlan& plan, const fs::path& folder) {
   MindsporeRun run;
   if (plan.dialect != "mindspore" || plan.is_empty) return run;
-  std::error_code failed;
-  std::string folder = (fs::temp_directory_path(failed) / "opdump-mindspore-XXXXXX").string();
   // Few programs import MindSpore: the others need no folder.
-  if (failed || ::mkdtemp(folder.data()) == nullptr) return run;
+  if (folder.empty() || ::mkdir(folder.c_str(), 0700) != 0) return run;
   run.folder_ = folder;
+  std::error_code failed;
   fs::path root = plan.root;
   if (!is_plain_path(root)) {
     root = run.folder_ / "dump";

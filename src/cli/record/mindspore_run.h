@@ -12,9 +12,10 @@ namespace opdump::cli {
 
 class MindsporeRun {
  public:
-  // Writes the configuration for MindSpore and names it, and the one that the user gave, to the processes of
-  // the program. Does nothing unless `plan` is of a data_dump.json. Errors: io.
-  static Result<MindsporeRun> begin(const plan::DumpPlan& plan);
+  // Writes the configuration for MindSpore into `folder`, which is made and is removed at the end, and names
+  // it, and the one that the user gave, to the processes of the program. Does nothing unless `plan` is of a
+  // data_dump.json, or if the folder cannot be made. Errors: io.
+  static Result<MindsporeRun> begin(const plan::DumpPlan& plan, const std::filesystem::path& folder);
 
   // After a program that imported MindSpore, and may have failed: adds statistics to its files, and removes
   // those that `plan` does not ask for. Errors: io, corrupt.

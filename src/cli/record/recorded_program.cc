@@ -117,6 +117,8 @@ void remove_abandoned(const fs::path& folder) {
     if (!is_abandoned(entry->path())) continue;
     ::unlink(entry->path().c_str());
     ::unlink((entry->path().string() + ".messages").c_str());
+    std::error_code ignored;
+    fs::remove_all(entry->path().string() + ".folder", ignored);
   }
 }
 

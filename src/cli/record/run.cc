@@ -69,6 +69,13 @@ void print_report(const RunReport& report, bool has_config) {
         "opdump_status.json)");
 }
 
+// A program that fails before a recording begins leaves nothing. One that ends well may have started another
+// that is still to begin.
+bool may_have_recorded(const RunReport& report, const ProgramRun& run) {
+  if (report.path().empty() || report.count('+') > 0 || report.count('m') > 0) return true;
+  return run.status == 0 && report.count('!') == 0;
+}
+
 // Runs the program. When this returns, nothing is left of what was made for this run alone, so that a signal
 // may end us. `status` is the program's as of waitpid(); 0 if it could not be started.
 Result<int> record(RunArguments& arguments, int& status) {
@@ -82,7 +89,7 @@ Result<int> record(RunArguments& arguments, int& status) {
   RunReport report;
   OPDUMP_CHECK_OK(set_environment(settings_of(arguments, config.path), report));
   OPDUMP_TRY(PreparedFolder folder, prepare_recording(config, arguments.recording));
-  OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan));
+  OPDUMP_TRY(const MindsporeRun mindspore, MindsporeRun::begin(config.plan, report.folder()));
 
   OPDUMP_TRY(ProgramRun run, run_program(arguments.command, against ? [&] { return against->poll(); }
                                                                     : std::function<bool()>()));
@@ -95,7 +102,7 @@ Result<int> record(RunArguments& arguments, int& status) {
   if (report.count('m') > 0)
     if (auto finished = MindsporeRun::finish(config.plan, run.status != 0); !finished)
       terminal::print_error("the dump of MindSpore is not complete: " + finished.error().message());
-  if (report.count('!') == 0 || report.count('+') > 0) folder.keep();
+  if (may_have_recorded(report, run)) folder.keep();
   OPDUMP_TRY(const int code, against ? against->finish(run) : golden.finish());
   status = run.status;
   return code;

@@ -165,6 +165,7 @@ Result<int> run_compare(std::span<const char* const> words, std::vector<std::str
     return kWrongUse;
   }
   if (!*arguments) {
+    terminal::end_when_unread(0);
     terminal::print(kCompareUsage);
     terminal::print(kCompareHelp);
     return 0;

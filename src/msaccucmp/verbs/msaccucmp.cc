@@ -90,6 +90,7 @@ int run_verb(const OriginalVerb& verb, std::span<const char* const> args,
       std::string(verb.usage) + "msaccucmp.py " + std::string(verb.name) + ": error: ";
   if (!values) return wrong_use(mistake + values.error().message());
   if (values->wants_help) {
+    terminal::end_when_unread(0);
     terminal::print(verb.usage);
     terminal::print(verb.help);
     return 0;
@@ -116,6 +117,7 @@ Result<int> run(std::span<const char* const> args) {
   const auto options = parse_arguments({}, args.first(before));
   if (!options) return wrong_use(mistake + options.error().message());
   if (options->wants_help) {
+    terminal::end_when_unread(0);
     print_help();
     return 0;
   }
