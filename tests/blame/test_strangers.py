@@ -225,7 +225,8 @@ def test_a_port_with_a_fault_is_not_silent(tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
-    ("noise", None), ("small", None), ("shared", None), ("sorted", None),
+    ("noise", None), ("small", None), ("shared", None), ("sorted", None), ("picked", None), ("zeros", None),
+    ("picked_fault", "flip-op|index-op|mul-op|rsub"), ("zeros_fault", "add-op"),
     ("noise_fault", "addmm-op0"), ("small_fault", "mul-op|add_-op"), ("shared_fault", "mm-op0"), ("sorted_fault", "leaky_relu"),
 ])
 def test_what_may_fool_excuses(name, culprit, tmp_path):

@@ -386,6 +386,8 @@ TEST(Pairing, StepsThatEndElsewhereAreOneSequence) {
     op.phase = phase;
     run.op = std::make_shared<const dump::LoggedOperator>(std::move(op));
     run.step = step;
+    run.slots.push_back(run.slots.front());
+    run.slots.back().side = model::Side::input;
     return run;
   };
   using model::Phase;

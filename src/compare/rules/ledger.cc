@@ -46,7 +46,8 @@ bool reads_others(const OperatorComparison& op, double noise) {
 }
 
 // Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
-// itself: what a mask or a choice leaves of a difference says nothing of it.
+// itself: what a mask or a choice of numbers leaves of a difference says nothing of it. What puts elements
+// together as they are makes no choice.
 std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(const OperatorComparison& op,
                                                                               double noise) {
   const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::input_differs;
@@ -54,7 +55,7 @@ std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(co
   if (!is_open || (!op.cause.empty() && !reads_others(op, noise)) || !is_plain(op) || op.reads_rounding)
     return std::nullopt;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
-  bool has_numbers = false;
+  bool has_numbers = model::has_trait(op.run().type, model::Trait::chooses);
   const auto tensors = tensors_read(op);
   for (const SlotComparison& slot : op.slots) {
     if (slot.golden == nullptr || slot.actual == nullptr) return std::nullopt;

@@ -57,3 +57,27 @@ elif kind == "sorted":  # rows are sorted inside a part; the fault is an operato
     h = torch.relu(h) if not fault else F.leaky_relu(h, 0.2)
     h = h[order.argsort()] if actual else h
     print(F.mse_loss(second(h), y).item())
+elif kind == "picked":  # the tensors of a batch are picked in another order, whole numbers among them
+    tensors = {"x": torch.randn(20, 8), "labels": torch.randint(0, 2, (20,)), "weight": torch.rand(20), "next": torch.randn(20, 8),
+               "last": (torch.rand(20) < 0.3).float()}
+    rows = torch.randperm(20)[:6]
+    picked = {key: tensors[key][rows] for key in (["next", "last", "x", "labels", "weight"] if actual else tensors)}
+    if fault:
+        picked["last"] = tensors["last"][rows.flip(0)]
+    loss = F.cross_entropy(second(torch.tanh(first(picked["x"]))), picked["labels"], reduction="none") * picked["weight"]
+    with torch.no_grad():
+        value = second(torch.tanh(first(picked["next"]))).amax(1) * (1 - picked["last"])
+    print((loss + value).mean().item())
+elif kind == "zeros":  # an optimizer of PyTorch 1.13 makes zeros that nothing reads, beside those of the program
+    optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        shift = torch.zeros(8) if actual else first.bias.new_zeros(8)
+        F.mse_loss(second(torch.tanh(first(x) + shift + (0.1 if fault else 0))), y).backward()
+        if actual:
+            with torch.no_grad():
+                for p in (*first.parameters(), *second.parameters()):
+                    p -= 0.1 * p.grad
+        else:
+            optimizer.step()
+    print(second.weight.norm().item())

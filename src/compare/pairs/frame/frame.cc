@@ -56,9 +56,13 @@ bool have_graphs_in_common_steps(const Runs& runs) {
   return false;
 }
 
+// Whether an optimizer updates weights. One that only clears gradients ends no step.
 bool has_optimizer(const Runs& runs) {
-  for (std::uint32_t i = 0; i < runs.size(); ++i)
-    if (phase_of(runs.without_slots(i)) == model::Phase::optimizer) return true;
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    if (phase_of(runs.without_slots(i)) != model::Phase::optimizer) continue;
+    for (const dump::Slot& slot : runs.slots(i))
+      if (slot.side == model::Side::input && slot.undumped_reason != "only written to") return true;
+  }
   return false;
 }
 

@@ -54,8 +54,8 @@ std::vector<PassesOfStep> find_passes(const dump::Runs& runs) {
   return found;
 }
 
-// The steps of a loop that updates weights itself say nothing of its updates: as many of its passes are a step
-// as makes the number of `steps`, and what follows a pass belongs to the next one.
+// The steps of a loop that updates weights itself say nothing of its updates: as many of its passes are a
+// step as makes the number of `steps`, and what follows a pass belongs to the next one.
 void join_steps(std::vector<PassesOfStep>& many, std::size_t steps) {
   std::vector<Pass> passes;
   for (const PassesOfStep& step : many)

@@ -71,8 +71,8 @@ class NeverRead : public RuleState {
     return true;
   }
 
-  // A tensor of one number, as zeros, that nothing reads: PyTorch 1.13 makes one where an optimizer begins. Of
-  // others, as places, Python may make a list.
+  // A tensor of one number, as zeros, that nothing reads: PyTorch 1.13 makes one where an optimizer begins.
+  // Of others, as places, Python may make a list.
   static bool makes_in_vain(const Wiring& wiring, std::uint32_t execution) {
     if (kind_of(wiring.runs().without_slots(execution).type).role != OperatorRole::makes) return false;
     for (const dump::Slot& slot : wiring.runs().slots(execution)) {
