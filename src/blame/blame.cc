@@ -100,7 +100,6 @@ class Trial {
 
   Result<> examine_outputs(std::uint32_t i) {
     const OperatorComparison& op = suspects_[i];
-    if (op.is_across && op.verdict == Verdict::uncertain) return ok();  // perhaps not one operator
     const std::size_t before = findings_.certain();
     std::optional<Replayed> replayed;
     const auto difference = compare::find_argument_difference(*op.golden, *op.actual);
@@ -178,10 +177,8 @@ class Trial {
   // Arguments may differ and mean the same: the types of another precision, the axes of another shape.
   void blame_argument(std::uint32_t i, const std::string& difference,
                       const std::optional<Replayed>& replayed) {
-    // Of two implementations, each may compute the same of other inputs.
-    if (suspects_[i].is_across && distance_of(suspects_[i]) <= kLargestRounding &&
-        differs(suspects_[i], model::Side::input))
-      return;
+    // Two implementations may compute the same by other arguments, of other inputs.
+    if (suspects_[i].is_across && distance_of(suspects_[i]) <= kLargestRounding) return;
     if (has_own_inputs(suspects_[i])) {
       // A mask that only one run has may say what an argument says in the other one.
       if (!compare::is_fine(suspects_[i].verdict))
