@@ -82,6 +82,16 @@ std::string instead_of(const Suspects& suspects, std::uint32_t single) {
   return {};
 }
 
+// Whether an operator forward behind a suspect that differs beyond rounding does so, too.
+bool goes_on_behind(const Suspects& suspects, std::uint32_t place) {
+  const auto differs_forward = [](const OperatorComparison& op) {
+    return is_paired(op) && compare::phase_of(op.run()) == model::Phase::forward &&
+           !compare::is_fine(op.verdict) && makes_beyond_rounding(op);
+  };
+  return is_paired(suspects[place]) && makes_beyond_rounding(suspects[place]) &&
+         std::ranges::any_of(suspects.all().subspan(place + 1), differs_forward);
+}
+
 // Whether no module that each run computes in its own way explains that only one run has it. Random numbers
 // are no way to compute something, and a compiled region is the whole of what it computes.
 bool matters(const Suspects& suspects, std::uint32_t single) {
@@ -171,9 +181,9 @@ Singles blame_sequence(const Suspects& suspects, const InputSearch& inputs,
     if (lone != singles.end() && !is_paired(bad) && !bad.cause.empty()) return add(*lone, bad.cause);
     if (is_single && lone != singles.end() && suspects.differing() == 0)
       return add(*lone, only_in(bad) + ", and the other run has no such result");
-    const bool follows =
-        !findings.all().empty() && std::ranges::all_of(findings.all(), is_other_update);  // from `bad`
-    if (is_paired(bad) && place && *place < *limit && !bad.cause.empty() && follows) {
+    const bool follows = std::ranges::all_of(findings.all(), is_other_update);  // from `bad`, if anything
+    const bool is_shown = !findings.all().empty() || (place && goes_on_behind(suspects, *place));
+    if (is_paired(bad) && place && *place < *limit && !bad.cause.empty() && follows && is_shown) {
       const auto rewired = inputs.rewired().find(*place);
       return add(*place, rewired == inputs.rewired().end()
                              ? bad.cause

@@ -118,7 +118,7 @@ void remove_abandoned(const fs::path& folder) {
     ::unlink(entry->path().c_str());
     ::unlink((entry->path().string() + ".messages").c_str());
     std::error_code ignored;
-    fs::remove_all(entry->path().string() + ".folder", ignored);
+    fs::remove_all(entry->path().string() + "-folder", ignored);
   }
 }
 

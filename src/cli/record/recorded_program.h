@@ -33,8 +33,9 @@ class RunReport {
   // Also where a signal is about to end this process as it ended the program.
   void remove();
   const std::string& path() const { return path_; }  // empty if no file could be made
-  // Where this run may make a folder for other files, which it removes itself; empty if `path` is.
-  std::string folder() const { return path_.empty() ? path_ : path_ + ".folder"; }
+  // Where this run may make a folder for other files, which it removes itself; empty if `path` is. MindSpore
+  // takes no path with a dot.
+  std::string folder() const { return path_.empty() ? path_ : path_ + "-folder"; }
   std::ptrdiff_t count(char kind) const;
   std::string messages() const;
 

@@ -45,6 +45,15 @@ bool reads_others(const OperatorComparison& op, double noise) {
   });
 }
 
+// Whether its outputs agree, up to `noise`: what makes the same of others by another argument is not at
+// fault.
+bool makes_the_same(const OperatorComparison& op, double noise) {
+  return std::ranges::all_of(op.slots, [&](const SlotComparison& slot) {
+    return side_of(slot) == model::Side::input || is_fine(slot.verdict) ||
+           (slot.metrics && slot.metrics->relative_l2 <= noise);
+  });
+}
+
 // Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
 // itself: what a mask or a choice of numbers leaves of a difference says nothing of it. What puts elements
 // together as they are makes no choice.
@@ -52,8 +61,8 @@ std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(co
                                                                               double noise) {
   const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::input_differs;
   // Another argument is none if the two read nothing that is the same: they are perhaps not one operator.
-  if (!is_open || (!op.cause.empty() && !reads_others(op, noise)) || !is_plain(op) || op.reads_rounding)
-    return std::nullopt;
+  const bool is_other = reads_others(op, noise) || makes_the_same(op, noise);
+  if (!is_open || (!op.cause.empty() && !is_other) || !is_plain(op) || op.reads_rounding) return std::nullopt;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
   bool has_numbers = model::has_trait(op.run().type, model::Trait::chooses);
   const auto tensors = tensors_read(op);

@@ -120,4 +120,37 @@ def scheduled():  # Adam by hand, its rate from a schedule, gradients that are c
         print(net(torch.ones(2, 6)).flatten().tolist())
 
 
-{"target": target, "drawn": drawn, "validated": validated, "once": once, "functional": functional, "scheduled": scheduled}[kind]()
+class Adam(torch.optim.Optimizer):  # another one of the same name, with other operators
+    def __init__(self, params, lr, weight_decay):
+        super().__init__(params, {"lr": lr, "decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state.update(count=0, mean=torch.zeros_like(p), square=torch.zeros_like(p))
+                state["count"] += 1
+                gradient = p.grad + group["decay"] * p
+                state["mean"].lerp_(gradient, 0.1)
+                state["square"].mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+                mean = state["mean"] / (1 - 0.9 ** state["count"])
+                square = state["square"] / (1 if fault else 1 - 0.999 ** state["count"])
+                p.addcdiv_(mean, square.sqrt_().add_(1e-8), value=-group["lr"])
+
+
+def subclass():
+    net = network()
+    optimizer = (Adam if actual else torch.optim.Adam)(net.parameters(), lr=0.01, weight_decay=0.01)
+    x, y = torch.randn(6, 8, 6), torch.randint(0, 3, (6, 8))
+    for data, labels in zip(x, y):
+        loss = F.cross_entropy(net(data), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(f"{loss.item():.6f}")
+
+
+{"target": target, "drawn": drawn, "validated": validated, "once": once, "functional": functional, "scheduled": scheduled,
+ "subclass": subclass}[kind]()
