@@ -76,11 +76,10 @@ class NeverRead : public RuleState {
   static bool makes_in_vain(const Wiring& wiring, std::uint32_t execution) {
     if (kind_of(wiring.runs().without_slots(execution).type).role != OperatorRole::makes) return false;
     for (const dump::Slot& slot : wiring.runs().slots(execution)) {
-      if (slot.side == model::Side::input) return false;
+      if (slot.side == model::Side::input || !wiring.users({execution, slot.index}).empty()) return false;
       const auto numbers = numbers_of(slot);
       if (!numbers || numbers->empty() ||
-          std::ranges::any_of(*numbers, [&](double number) { return number != numbers->front(); }) ||
-          !wiring.users({execution, slot.index}).empty())
+          std::ranges::any_of(*numbers, [&](double number) { return number != numbers->front(); }))
         return false;
     }
     return true;

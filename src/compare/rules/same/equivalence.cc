@@ -463,11 +463,9 @@ bool reads_data(const Wiring& golden, const Wiring& actual, const OperatorPair& 
   return false;
 }
 
-}  // namespace
-
 // Of a run: the operators of which all outputs that are read lead, by themselves or through others, to none
 // of `known`, but to what has no outputs, as a program that takes a number.
-std::vector<bool> find_hidden(const Wiring& wiring, const std::vector<bool>& known) {
+std::vector<bool> find_hidden_runs(const Wiring& wiring, const std::vector<bool>& known) {
   std::vector<bool> hidden(known.size(), false);
   for (auto run = static_cast<std::uint32_t>(known.size()); run-- > 0;) {
     if (known[run]) continue;
@@ -484,12 +482,12 @@ std::vector<bool> find_hidden(const Wiring& wiring, const std::vector<bool>& kno
   return hidden;
 }
 
-// Adds the pairs of operators of both runs, among `places` and `open`, whose results only lead to what was
+// Finds the pairs of operators of both runs, among `places` and `open`, whose results only lead to what was
 // not compared, or differs.
-class ShownPairs {
+class HiddenPairs {
  public:
-  ShownPairs(const Study& study, const Ledger& ledger, std::span<const std::size_t> places,
-             std::span<const OpenPair> open)
+  HiddenPairs(const Study& study, const Ledger& ledger, std::span<const std::size_t> places,
+              std::span<const OpenPair> open)
       : study_(study) {
     for (const std::size_t place : places)
       if (study.pairs[place].is_whole()) places_.push_back(place);
@@ -507,12 +505,12 @@ class ShownPairs {
   bool empty() const { return places_.empty(); }
 
   // `golden` and `actual`: operators of which the other run has all that they make.
-  std::vector<std::size_t> find_hidden(const std::set<std::uint32_t>& golden,
-                                       const std::set<std::uint32_t>& actual) {
+  std::vector<std::size_t> find(const std::set<std::uint32_t>& golden,
+                                const std::set<std::uint32_t>& actual) {
     for (const std::uint32_t run : golden) golden_[run] = true;
     for (const std::uint32_t run : actual) actual_[run] = true;
-    const std::vector<bool> of_golden = compare::find_hidden(*study_.golden_wiring, golden_);
-    const std::vector<bool> of_actual = compare::find_hidden(*study_.actual_wiring, actual_);
+    const std::vector<bool> of_golden = find_hidden_runs(*study_.golden_wiring, golden_);
+    const std::vector<bool> of_actual = find_hidden_runs(*study_.actual_wiring, actual_);
     std::vector<std::size_t> hidden;
     for (const std::size_t place : places_)
       if (of_golden[study_.pairs[place].golden] || of_actual[study_.pairs[place].actual])
@@ -530,6 +528,8 @@ class ShownPairs {
   std::vector<std::size_t> places_;
   std::vector<bool> golden_, actual_;  // executions that are known to be right
 };
+
+}  // namespace
 
 std::vector<std::size_t> find_unexplained(const Study& study, const Ledger& ledger,
                                           std::span<const std::size_t> singles,
@@ -580,11 +580,13 @@ std::vector<std::size_t> find_unexplained(const Study& study, const Ledger& ledg
   }
   of_golden.append_lacking(places);
   of_actual.append_lacking(places);
-  ShownPairs shown(study, ledger, singles, open);
-  if (golden.is_recorded() && actual.is_recorded() && !shown.empty()) {
-    if (!shown.find_hidden(of_golden.equal_runs(), of_actual.equal_runs()).empty())
+  HiddenPairs pairs_of_both(study, ledger, singles, open);
+  if (golden.is_recorded() && actual.is_recorded() && !pairs_of_both.empty()) {
+    auto hidden = pairs_of_both.find(of_golden.equal_runs(), of_actual.equal_runs());
+    if (!hidden.empty()) {  // what reads them may be no operator of both runs, and make what both have
       for (Results* results : {&of_golden, &of_actual}) results->find_equals(noise, true);
-    const auto hidden = shown.find_hidden(of_golden.equal_runs(), of_actual.equal_runs());
+      hidden = pairs_of_both.find(of_golden.equal_runs(), of_actual.equal_runs());
+    }
     places.insert(hidden.begin(), hidden.end());
   }
   if (!open.empty()) {
