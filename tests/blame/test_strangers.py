@@ -280,7 +280,8 @@ def test_batches_of_other_sizes(name, culprit, tmp_path):
 @pytest.mark.parametrize("name, culprit", [
     ("target", None), ("drawn", None), ("validated", None), ("once", None), ("functional", None), ("scheduled", None),
     ("target_fault", "Default/mul_-op"), ("drawn_fault", "Default/mul-op0"), ("validated_fault", "sub_-op|mul-op"),
-    ("subclass", None), ("subclass_fault", "optimizer-Adam/"),
+    ("subclass", None), ("long", None), ("two", None), ("forgotten", None), ("subclass_fault", "optimizer-Adam/"),
+    ("long_fault", "sub_-op|mul-op"), ("two_fault", "Default/mul-op0"), ("forgotten_fault", "optimizer-SGD/add_-op"),
     ("once_fault", "sub_-op|mul-op"), ("functional_fault", "Default/mul-op0"), ("scheduled_fault", "mul_-op|sub_-op"),
 ])
 def test_steps_that_an_optimizer_ends_in_one_run_alone(name, culprit, tmp_path):

@@ -120,6 +120,47 @@ def scheduled():  # Adam by hand, its rate from a schedule, gradients that are c
         print(net(torch.ones(2, 6)).flatten().tolist())
 
 
+def long():  # sixty steps; the fault is another rate in one of them
+    net = network()
+    optimizer = None if actual else torch.optim.SGD(net.parameters(), lr=0.05)
+    x = torch.randn(60, 8, 6)
+    for i in range(60):
+        loss = net(x[i]).square().mean()
+        net.zero_grad()
+        loss.backward()
+        step(net, optimizer, 0.06 if fault and i == 50 else 0.05)
+    print(f"{loss.item():.6f}")
+
+
+def two():  # two optimizers, or two updates by hand
+    maker, judge = nn.Linear(3, 6), network()
+    optimizers = None if actual else [torch.optim.SGD(net.parameters(), lr=0.1) for net in (maker, judge)]
+    z, real = torch.randn(3, 8, 3), torch.randn(3, 8, 6)
+    for i in range(3):
+        fake = maker(z[i])
+        told = F.softplus(-judge(real[i])).mean() + F.softplus(judge(fake.detach() * (1.1 if fault else 1))).mean()
+        judge.zero_grad()
+        told.backward()
+        step(judge, optimizers and optimizers[1])
+        made = F.softplus(-judge(fake)).mean()
+        maker.zero_grad()
+        made.backward()
+        step(maker, optimizers and optimizers[0])
+        print(f"{told.item():.6f} {made.item():.6f}")
+
+
+def forgotten():  # the fault: nothing updates the weights
+    net = network()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x in torch.randn(4, 8, 6):
+        loss = net(x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        if not fault:
+            step(net, optimizer)
+        print(f"{loss.item():.6f}")
+
+
 class Adam(torch.optim.Optimizer):  # another one of the same name, with other operators
     def __init__(self, params, lr, weight_decay):
         super().__init__(params, {"lr": lr, "decay": weight_decay})
@@ -153,4 +194,4 @@ def subclass():
 
 
 {"target": target, "drawn": drawn, "validated": validated, "once": once, "functional": functional, "scheduled": scheduled,
- "subclass": subclass}[kind]()
+ "subclass": subclass, "long": long, "two": two, "forgotten": forgotten}[kind]()
