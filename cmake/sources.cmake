@@ -385,6 +385,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/across/match_flow.cc
   compare/pairs/across/matching.cc
   compare/pairs/across/module_paths.cc
+  compare/pairs/across/result_pairs.cc
   compare/pairs/across/pair_across.cc
   compare/pairs/across/renamed.cc
   compare/pairs/frame/alignment.cc
@@ -430,6 +431,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/accuse/one_sided.cc
   compare/rules/accuse/origin.cc
   compare/rules/accuse/other_repetition.cc
+  compare/rules/accuse/parting.cc
   compare/rules/accuse/regions.cc
   compare/rules/accuse/relation.cc
   compare/rules/accuse/views.cc
@@ -461,6 +463,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/rounding/quantised_steps.cc
   compare/rules/rounding/recompute.cc
   compare/rules/rounding/rewritten_results.cc
+  compare/rules/rounding/same_results.cc
   compare/rules/rounding/rounding.cc
   compare/rules/rules.cc
   compare/rules/same/equivalence.cc
@@ -489,6 +492,7 @@ set(OPDUMP_TESTS_compare
   compare/measure/statistics_test.cc
   compare/measure/tensor_layout_test.cc
   compare/pairs/across/pair_across_test.cc
+  compare/pairs/across/result_pairs_test.cc
   compare/pairs/frame/alignment_test.cc
   compare/pairs/frame/moved_modules_test.cc
   compare/pairs/frame/scope_test.cc

@@ -81,6 +81,8 @@ class Trial {
   Result<> examine(std::uint32_t i) {
     const OperatorComparison& op = suspects_[i];
     if (!is_paired(op)) return examine_single(i);
+    // The comparison says what two programs compute where they part.
+    if (op.fusion == compare::Fusion::parting && op.golden->type != op.actual->type) return ok();
     const std::size_t before = findings_.certain();
     if (differs(op, model::Side::output)) OPDUMP_CHECK_OK(examine_outputs(i));
     // No rounding makes NaN or infinity, and what follows from them says nothing.
@@ -355,7 +357,8 @@ class Trial {
     };
     if (!comparison.first_bad) std::erase_if(answer_.findings, is_excused);
     for (Finding& finding : answer_.findings)
-      if (!finding.error && finding.op.verdict == Verdict::uncertain)
+      if (!finding.error &&
+          (finding.op.verdict == Verdict::uncertain || finding.op.fusion == compare::Fusion::parting))
         finding.confidence = Confidence::suspect;
     const bool is_certain = std::ranges::any_of(answer_.findings, [](const Finding& f) {
       return f.confidence == Confidence::certain && !has_other_size(f.op);
@@ -397,9 +400,10 @@ class Trial {
     const bool is_open = (inputs_.lacks_gradients() && compare::has_bad_output(bad.verdict)) ||
                          !why_another_shape(bad).empty();
     // Arguments were tried.
-    const bool is_explained = bad.verdict == Verdict::inherited && !bad.cause.empty() &&
-                              makes_beyond_rounding(bad) &&
-                              !compare::find_argument_difference(*bad.golden, *bad.actual);
+    const bool is_explained =
+        bad.fusion == compare::Fusion::parting ||
+        (bad.verdict == Verdict::inherited && !bad.cause.empty() && makes_beyond_rounding(bad) &&
+         !compare::find_argument_difference(*bad.golden, *bad.actual));
     // Each run computes what it reads: its inputs, compared row by row, do not belong together.
     const bool is_mixed = bad.verdict == Verdict::own_error && bad.cause.empty() &&
                           explained_.contains(*place) &&

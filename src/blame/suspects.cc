@@ -44,6 +44,8 @@ void Suspects::take(const OperatorComparison& op, GainSearch& gains) {
   of_other_type_ += !why_another_type(op).empty();
   if (op.is_alone) return;
   if (op.verdict == Verdict::skipped) return note_view(op);
+  // They are paired because they make the same, each run in its own way.
+  if (op.fusion == compare::Fusion::result) return note_equal(op);
   const bool has_output = differs(op, model::Side::output);
   differing_ += has_output || op.verdict == Verdict::rounding;
   const bool enlarges = gains.add(op, size());

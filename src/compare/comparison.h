@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "compare/matrix_units.h"
+#include "compare/operator_pair.h"
 #include "compare/paired_by.h"
 #include "dump/read/dump_set.h"
 #include "math/metrics/metrics.h"
@@ -113,7 +114,8 @@ struct OperatorComparison {
   // do.
   std::string cause;
   PairedBy paired_by = PairedBy::none;
-  float confidence = 1;    // that the two are the same operator
+  float confidence = 1;  // that the two are the same operator
+  Fusion fusion = Fusion::none;
   bool is_across = false;  // of different frameworks: what only one side has is left out
   // The same operator on each rank, if a run of several ranks is compared with one of one rank, else empty.
   // An element is null where a rank has none.

@@ -23,6 +23,10 @@ enum class Fusion : std::uint8_t {
   moves,    // only moves data
   makes,    // makes constants, shapes or random numbers
   foreign,  // the other framework has nothing like it
+  // These occur with another program that computes the same.
+  result,   // both make the same, each of what it has
+  inside,   // the other run makes the same of other results
+  parting,  // nothing that is made of what the two make is in both runs
   // These occur with a run of several ranks against one of one rank.
   collective,
   undivided,  // the other run has nothing like it

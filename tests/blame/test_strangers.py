@@ -131,6 +131,20 @@ def test_a_port_has_modules_of_other_names(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("language_epsilon", "native_layer_norm-op"), ("language_unbiased", "native_layer_norm-op"), ("language_scale", "attn-Attention/mul-op"),
+    ("language_mask", "masked_fill-op"), ("language_residual", "Block/add-op1"), ("language_sum", "nll_loss"), ("language_decay", "optimizer-AdamW/mul_"),
+    ("autoencoder_spread", "mul-op0"), ("autoencoder_logit", "binary_cross_entropy"), ("autoencoder_prior", "mul|add|binary_cross_entropy"),
+    ("images_unbiased", "native_batch_norm-op"), ("images_order", "Residual/add-op"),
+    ("images_pool", "mean-op"), ("images_smooth", "nll_loss|neg|mul|mean"),
+    ("language", None), ("autoencoder", None), ("images", None),
+    wrong("images_momentum", "native_batch_norm-op", "the statistics of the port are lost, and no layer behind them in a forward pass"),
+])
+def test_a_program_is_written_anew(name, culprit, tmp_path):
+    """Functions for modules, einsum for matmul, its own normalisation, loss and optimizer."""
+    check(tmp_path, "rewritten.py", name, culprit)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("attention_fault", "triu|full"), ("sampling_fault", "topk"), ("likelihood_fault", "sum|slice"), ("action_fault", "mul"),
     ("copied_fault", "mul|copy_"), ("logged_fault", "uniform_"), ("scratch_fault", "normal_-op1"),
     ("attention", None), ("sampling", None), ("likelihood", None), ("copied", None), ("scratch", None),

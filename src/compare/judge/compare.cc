@@ -23,6 +23,7 @@
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/across/renamed.h"
+#include "compare/pairs/across/result_pairs.h"
 #include "compare/pairs/filtered.h"
 #include "compare/pairs/frame/resumed.h"
 #include "compare/pairs/make_operator.h"
@@ -33,6 +34,7 @@
 #include "compare/pairs/rows/common_rows.h"
 #include "compare/pairs/rows/pair_rows.h"
 #include "compare/pairs/sharded/pair_shards.h"
+#include "compare/rules/accuse/accuse.h"
 #include "compare/rules/gains/gain_judge.h"
 #include "compare/rules/leave_out/leave_out.h"
 #include "compare/rules/rounding/conditioning.h"
@@ -63,6 +65,9 @@ bool is_judged_by_gains(const dump::DumpSet& golden, const dump::DumpSet& actual
 // The share of the forward pass that "no difference" must rest on, and which leaves it open what a difference
 // comes from.
 constexpr double kLeastCover = 0.9, kHardlyAny = 0.5;
+
+// Programs of which names pair fewer operators were written anew.
+constexpr double kRewritten = 0.5;
 
 // Compares the operators of a pairing in their order.
 class Comparer {
@@ -312,6 +317,7 @@ Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, cons
   options.across = is_across;
   options.progress = {};
   options.explain = false;
+  options.without.insert(std::string(kWhereValuesPart.name));
   options.take = [&](const OperatorComparison& op) {
     const auto agrees = [](const SlotComparison& slot) {
       return side_of(slot) == model::Side::output && slot.metrics && is_fine(slot.verdict);
@@ -406,6 +412,20 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
       OPDUMP_TRY(pairing, pair_across(golden_runs, actual_runs, tails, options.map, options.threads));
       pairing.notes.insert(pairing.notes.begin(),
                            "names pair few operators of the two runs: they are paired by what they compute");
+    }
+  }
+  const bool may_be_anew = !sharded && !quantisation && !options.across && options.map.empty() &&
+                           !options.is_bitwise && !options.without.contains(kWhereValuesPart.name) &&
+                           golden.rank_directories().size() == 1 && actual.rank_directories().size() == 1 &&
+                           !are_of_different_frameworks(golden, actual);
+  if (may_be_anew && (is_across || paired_share(golden_runs, actual_runs, pairing.pairs) < kRewritten)) {
+    OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
+    auto results = explained.answer == Answer::same
+                       ? std::nullopt
+                       : pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
+    if (results) {
+      pairing = std::move(*results);
+      is_across = true;
     }
   }
   if (!is_across && !sharded) join_fused_activations(golden_runs, actual_runs, pairing.pairs);

@@ -49,6 +49,11 @@ std::string explain_left_out(Fusion fusion) {
       return "a collective";
     case Fusion::undivided:
       return "the other run has no operator that computes the same";
+    case Fusion::result:
+      return "each run makes it in its own way: only the result is compared";
+    case Fusion::inside:
+      return "each run computes this in its own way";
+    case Fusion::parting:
     case Fusion::folded:
     case Fusion::none:
       break;
@@ -94,6 +99,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   op.is_alone = pair.is_alone;
   op.paired_by = pair.paired_by;
   op.confidence = pair.confidence;
+  op.fusion = pair.fusion;
   op.is_across = is_across;
   op.lacks_slots = !golden.runs().have_full_scopes() || !actual.runs().have_full_scopes();
   op.left_out = explain_left_out(pair.fusion);

@@ -22,17 +22,17 @@ std::span<const Rule* const> rules() {
       // The operator has a verdict by its tensors here. A cause rules out that rounding explains them.
       &kOtherArgument,
       // The first reason that excuses an operator settles it.
-      &kRounding, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding, &kFollowedRounding,
-      &kOtherKernel, &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps, &kUsualGains,
-      &kMaskedNumbers, &kScaledGradients,
+      &kRounding, &kSameResults, &kLostAmongOthers, &kOtherChoice, &kGrownRounding, &kKnownRounding,
+      &kFollowedRounding, &kOtherKernel, &kRecomputed, &kCancelledTerms, &kMatrixUnits, &kQuantisedSteps,
+      &kUsualGains, &kMaskedNumbers, &kScaledGradients,
       // Why outputs differ that are still bad.
       &kTermsOfASum, &kFedByOtherRank, &kOtherState, &kWeakPair, &kPairByPlace,
       // After the last operator: what the bad ones mean together.
       &kOtherWay, &kOtherInside, &kLoosePairs, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.
       &kFirstDifference, &kSingleBeforeGrowth, &kMissingGradient, &kOtherDropoutRule, &kOtherRepetition,
-      &kOtherSize, &kEndOfPart, &kFirstUncertain, &kInputOrigin, &kFoldedOperator, &kWrongRegion, &kOtherView,
-      &kRelation, &kSmallError};
+      &kOtherSize, &kEndOfPart, &kFirstUncertain, &kInputOrigin, &kFoldedOperator, &kWrongRegion,
+      &kWhereValuesPart, &kOtherView, &kRelation, &kSmallError};
   return kRules;
 }
 

@@ -16,4 +16,8 @@ bool computes_in_module(const dump::OperatorRun& run);
 // of the run that has fewer: the other run may have them under other names.
 bool may_be_renamed(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs);
 
+// The share of operators that compute, of the run that has more of them, that have a partner: of those of
+// backward passes if there are some, as each program may update its weights in its own way.
+double paired_share(const dump::Runs& golden, const dump::Runs& actual, std::span<const OperatorPair> pairs);
+
 }  // namespace opdump::compare

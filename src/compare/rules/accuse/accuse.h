@@ -8,6 +8,6 @@ namespace opdump::compare {
 
 extern const Rule kFirstDifference, kMissingGradient, kOtherDropoutRule, kOtherRepetition, kOtherSize,
     kEndOfPart, kFirstUncertain, kInputOrigin, kFoldedOperator, kWrongRegion, kOtherView, kSmallError,
-    kRelation;
+    kRelation, kWhereValuesPart;
 
 }  // namespace opdump::compare

@@ -7,6 +7,6 @@ namespace opdump::compare {
 
 // The others are its reasons.
 extern const Rule kRounding, kLostAmongOthers, kOtherChoice, kGrownRounding, kKnownRounding,
-    kFollowedRounding, kOtherKernel, kRecomputed, kCancelledTerms, kMatrixUnits;
+    kFollowedRounding, kOtherKernel, kRecomputed, kCancelledTerms, kMatrixUnits, kSameResults;
 
 }  // namespace opdump::compare
