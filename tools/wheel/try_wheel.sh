@@ -5,10 +5,12 @@
 # which pip installs, debian:NAME, which apt installs, or site:FOLDER, a folder of installed packages. The system is made once, by
 # debootstrap, and kept in the cache of the user; for a wheel of another processor it runs by qemu-user-static. SUITE may also be `host`: a
 # system of the packages of this machine (tools/wheel/host_root.py), which takes seconds and no network, and is not kept. Prints how long
-# the first answer took.
+# the first answer took. Ends with status 3, and says why, where no such system can be had.
 set -euo pipefail
 wheel=$(realpath "$1") suite=$2
 shift 2
+skip() { echo "try_wheel.sh: no system for $suite: $1" >&2 && exit 3; }
+[ "$(id -u)" -eq 0 ] || skip "only root makes and enters one"
 root=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/bare/$suite
 architecture=$(dpkg --print-architecture)
 case $wheel in
@@ -24,16 +26,13 @@ if [ "$suite" = host ]; then
   done
   "$(dirname "$0")/host_root.py" "$root" "$wheel" "${packages[@]}"
 elif [ ! -e "$root/complete" ]; then
-  if ! command -v debootstrap >/dev/null; then
-    echo "try_wheel.sh: no system for $suite: debootstrap makes it, and is not installed" >&2
-    exit 3
-  fi
+  command -v debootstrap >/dev/null || skip "debootstrap makes it, and is not installed"
   rm -rf "$root"
   mkdir -p "$(dirname "$root")"
   script=/usr/share/debootstrap/scripts/$suite
   [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid  # a suite that is newer than debootstrap
   debootstrap --arch="$architecture" --variant=minbase --include=python3-venv,ca-certificates "$suite" "$root" http://deb.debian.org/debian \
-    "$script" >"$root.log"
+    "$script" >"$root.log" 2>&1 || skip "debootstrap failed: $(tail -n 1 "$root.log")"
   touch "$root/complete"
 fi
 cp /etc/resolv.conf /etc/hosts "$root/etc"
