@@ -4,7 +4,8 @@
 # last two with their own PyTorch, and the wheel also on Debian testing. The source archive, with one: Debian 12.
 # Usage: tools/release.sh [--twice] [--aarch64] [--recorders] [--built]; --twice builds the wheel again elsewhere, and compares. --aarch64
 # makes the wheel of that architecture, too, and tries it on Debian 12 by qemu-user-static. --recorders tries each recorder with PyPI's
-# PyTorch. --built takes the wheels that lie in dist/ as they are. Each part says on the standard error how many seconds it took.
+# PyTorch. --built takes the wheels that lie in dist/ as they are. Each part says on the standard error how many seconds it took. A system that
+# cannot be had, because the archive is out of reach or debootstrap missing, is left out; the last lines say which were, and which failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 twice='' recorders='' built='' architectures=(x86_64)
@@ -59,15 +60,26 @@ rm -rf "$work"
 cat dist/SHA256SUMS
 took "packages, archive and checksums"
 
+untried=() failed=()
 try() {
-  tools/wheel/try_wheel.sh "$@"
-  took "$(basename "$1") on $2"
+  local what status=0
+  what="$(basename "$1") on $2"
+  tools/wheel/try_wheel.sh "$@" || status=$?
+  case $status in
+    0) ;;
+    3) untried+=("$what") ;;
+    *) failed+=("$what") ;;
+  esac
+  took "$what, with status $status,"
 }
 try "$wheel" bullseye
 for file in "$wheel" dist/*_amd64.deb; do
   for suite in bookworm trixie; do try "$file" $suite debian:python3-torch; done
 done
 try "$wheel" forky debian:python3-torch
-[ -z "$recorders" ] || tools/wheel/try_recorders.sh "$wheel"
+[ -z "$recorders" ] || tools/wheel/try_recorders.sh "$wheel" || failed+=("the recorders")
 [ ${#architectures[@]} -eq 1 ] || try dist/*_aarch64.whl bookworm debian:python3-torch
 try "$source" bookworm debian:python3-torch debian:libtorch-dev
+[ ${#untried[@]} -eq 0 ] || printf 'release.sh: not tried: %s\n' "${untried[@]}" >&2
+[ ${#failed[@]} -eq 0 ] || printf 'release.sh: failed: %s\n' "${failed[@]}" >&2
+[ ${#failed[@]} -eq 0 ]

@@ -4,6 +4,7 @@ a bare one. tests/python/test_wheel.py assembles a wheel of the build that is te
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -58,6 +59,23 @@ def test_a_bare_system(wheel):
     done = subprocess.run([ROOT / "tools/wheel/try_wheel.sh", wheel, "bullseye", f"site:{TORCH}"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert "== Debian GNU/Linux 11 (bullseye), Python 3.9.2, torch 1.13.1" in done.stdout
+
+
+@pytest.mark.parametrize(("debootstrap", "reason"), [(None, "debootstrap makes it, and is not installed"),
+                                                       ("echo I: retrieving; echo E: no archive >&2; exit 1", "debootstrap failed: E: no archive")])
+def test_a_system_that_cannot_be_had(tmp_path, debootstrap, reason):
+    """tools/release.sh leaves it out: it is not a wheel that failed."""
+    if os.geteuid() != 0:
+        pytest.skip("only root makes another system")
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "cat", "dirname", "dpkg", "id", "mkdir", "realpath", "rm", "tail"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name))
+    if debootstrap:
+        (tmp_path / "bin/debootstrap").write_text(f"#!/bin/bash\n{debootstrap}\n")
+        (tmp_path / "bin/debootstrap").chmod(0o755)
+    done = subprocess.run([shutil.which("bash"), ROOT / "tools/wheel/try_wheel.sh", tmp_path / "opdump.whl", "trixie"], capture_output=True, text=True,
+                          check=False, env={"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (3, f"try_wheel.sh: no system for trixie: {reason}\n")
 
 
 def test_every_minor_version_of_torch_has_a_recorder():

@@ -113,12 +113,12 @@ cp out/httplib.h "$folder/include"
 
 cd "$folder/src/sqlite3"
 (CC=/usr/bin/cc ./configure --disable-tcl && make sqlite3.c) >"$folder/sqlite3.log" 2>&1
-cc -O2 -DNDEBUG -fPIC -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_MATH_FUNCTIONS -c sqlite3.c
+cc -O2 -DNDEBUG -fPIC -w -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_MATH_FUNCTIONS -c sqlite3.c
 archive sqlite3 sqlite3.o
 cp sqlite3.h "$folder/include"
 
 cd "$folder/src/zlib"
-cc -O2 -DNDEBUG -fPIC -D_LARGEFILE64_SOURCE=1 -DHAVE_UNISTD_H -c ./*.c
+cc -O2 -DNDEBUG -fPIC -w -D_LARGEFILE64_SOURCE=1 -DHAVE_UNISTD_H -c ./*.c
 archive z ./*.o
 cp zlib.h zconf.h "$folder/include"
 

@@ -3,28 +3,40 @@
 # Usage: tools/wheel/try_wheel.sh FILE SUITE [PACKAGE...]; as root. FILE: a wheel, a Debian package of one, or a source archive, which is
 # tried in a system that has g++ and Python's headers. SUITE: bullseye, bookworm, trixie or forky. PACKAGEs are what is there before: torch==2.6.0, ...
 # which pip installs, debian:NAME, which apt installs, or site:FOLDER, a folder of installed packages. The system is made once, by
-# debootstrap, and kept in the cache of the user; for a wheel of another processor it runs by qemu-user-static. Prints how long the first
-# answer took.
+# debootstrap, and kept in the cache of the user; for a wheel of another processor it runs by qemu-user-static. SUITE may also be `host`: a
+# system of the packages of this machine (tools/wheel/host_root.py), which takes seconds and no network, and is not kept. Prints how long
+# the first answer took. Ends with status 3, and says why, where no such system can be had.
 set -euo pipefail
 wheel=$(realpath "$1") suite=$2
 shift 2
+skip() { echo "try_wheel.sh: no system for $suite: $1" >&2 && exit 3; }
+[ "$(id -u)" -eq 0 ] || skip "only root makes and enters one"
 root=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/bare/$suite
 architecture=$(dpkg --print-architecture)
 case $wheel in
   *_aarch64.whl | *_arm64.deb) architecture=arm64 root=$root-arm64 ;;
   *.tar.gz) root=$root-sources ;;
 esac
-if [ ! -e "$root/complete" ]; then
+if [ "$suite" = host ]; then
+  root=$(mktemp -d)
+  trap 'rm -rf --one-file-system "$root"' EXIT
+  packages=(python3 python3-pip)
+  for word in "$@"; do
+    case $word in debian:*) packages+=("${word#debian:}") ;; esac
+  done
+  "$(dirname "$0")/host_root.py" "$root" "$wheel" "${packages[@]}"
+elif [ ! -e "$root/complete" ]; then
+  command -v debootstrap >/dev/null || skip "debootstrap makes it, and is not installed"
   rm -rf "$root"
   mkdir -p "$(dirname "$root")"
   script=/usr/share/debootstrap/scripts/$suite
   [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid  # a suite that is newer than debootstrap
   debootstrap --arch="$architecture" --variant=minbase --include=python3-venv,ca-certificates "$suite" "$root" http://deb.debian.org/debian \
-    "$script" >"$root.log"
+    "$script" >"$root.log" 2>&1 || skip "debootstrap failed: $(tail -n 1 "$root.log")"
   touch "$root/complete"
 fi
 cp /etc/resolv.conf /etc/hosts "$root/etc"
-cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"  # a proxy may have its own
+[ "$suite" = host ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"  # a proxy may have its own
 rm -rf "$root/try"
 mkdir -p "$root/try" "$root/site"
 site=
@@ -58,8 +70,13 @@ export DEBIAN_FRONTEND=noninteractive
 ! dpkg-query -W opdump >/dev/null 2>&1 || dpkg --purge opdump >/dev/null
 file=$(echo /try/opdump[-_]*)
 case $file in *.tar.gz) debian+=(g++ python3-dev) ;; esac
+pip() { python -m pip "$@"; }
+if [ "$SUITE" = host ]; then  # its packages are there, and Debian's venv may lack what brings pip
+  debian=() with_pip=--without-pip
+  export PIP_NO_INDEX=1
+fi
 [ ${#debian[@]} -eq 0 ] || apt-get install -y -qq --no-install-recommends "${debian[@]}" >/dev/null 2>&1
-python3 -m venv --system-site-packages venv
+python3 -m venv --system-site-packages ${with_pip:-} venv
 . venv/bin/activate
 [ -z "$has_site" ] || echo /site >"$(echo venv/lib/python3*/site-packages)/site.pth"
 [ ${#packages[@]} -eq 0 ] || pip install -q "${packages[@]}"
@@ -124,11 +141,14 @@ fi
 opdump run -o none -- python -c 'print("a program without torch runs")'
 opdump run -o unrecorded --best-effort -- python train.py 1e-5
 END
-exec unshare --mount --pid --fork -- bash -euo pipefail -c '
+unshare --mount --pid --fork -- bash -euo pipefail -c '
   mount -t proc proc "$0/proc"
   mount --rbind /dev "$0/dev"
   site=$1
   shift
+  [ "$1" != host ] || { mount --bind "$0/usr" "$0/usr" && mount -o remount,bind,ro "$0/usr"; }
+  export SUITE=$1
+  shift
   [ -z "$site" ] || mount --bind -o ro "$site" "$0/site"
-  exec chroot "$0" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 \
-    PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1 bash /try/run.sh "$@"' "$root" "$site" "$@"
+  exec chroot "$0" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 SUITE="$SUITE" \
+    PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1 bash /try/run.sh "$@"' "$root" "$site" "$suite" "$@"
