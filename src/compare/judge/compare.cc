@@ -420,9 +420,10 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
                            !are_of_different_frameworks(golden, actual);
   if (may_be_anew && (is_across || paired_share(golden_runs, actual_runs, pairing.pairs) < kRewritten)) {
     OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
-    auto results = explained.answer == Answer::same
-                       ? std::nullopt
-                       : pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
+    const bool is_explained =
+        explained.answer == Answer::same || (!is_across && explained.forward_share >= kHardlyAny);
+    auto results =
+        is_explained ? std::nullopt : pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
     if (results) {
       pairing = std::move(*results);
       is_across = true;

@@ -66,13 +66,16 @@ constexpr std::size_t kMostAlike = 256;
 // What a run makes, to look up what is in the other one.
 class MadeByRun {
  public:
-  void add(const MadeTensor& made) { by_count_[made.print.exact.count].emplace(made.print.norm, &made); }
+  // Tensors with numbers that are not finite are not found again.
+  void add(const MadeTensor& made) {
+    if (std::isfinite(made.print.norm)) by_count_[made.print.exact.count].emplace(made.print.norm, &made);
+  }
 
   // Those with the same print, by execution; some of them where many have it, as tensors of zeros.
   std::vector<const MadeTensor*> find(const TensorPrint& print, const PrintTolerance& tolerance) const {
     std::vector<const MadeTensor*> found;
     const auto tensors = by_count_.find(print.exact.count);
-    if (tensors == by_count_.end()) return found;
+    if (tensors == by_count_.end() || !std::isfinite(print.norm)) return found;
     const double equal = print.exact.count == 1 ? tolerance.numbers : tolerance.prints;
     const double width = equal * std::abs(print.norm);
     for (auto other = tensors->second.lower_bound(print.norm - width);
@@ -103,9 +106,8 @@ struct ResultReader {
 struct ResultNode {
   StepPart part = StepPart::forward;
   std::vector<MadeTensor> results = {};
-  std::vector<MadeTensor> state = {};  // that it reads and changes without saying so, as running statistics
-  std::vector<MadeTensor> others =
-      {};  // that it makes beside its result, as the statistics of a normalisation
+  std::vector<MadeTensor> state = {};   // that it reads and changes without saying so, as running statistics
+  std::vector<MadeTensor> others = {};  // that it makes beside, as the statistics of a normalisation
   std::vector<ResultReader> readers = {};
   std::uint32_t partner = OperatorPair::kNone;  // that makes the same result
   bool follows_update = false;                  // it is made of what an update has changed
@@ -114,7 +116,7 @@ struct ResultNode {
   bool begins_backward = false;                 // gradients of its result are computed
   bool has_lost_state = false;                  // that the other run does not have
   bool is_layer = false;                        // it reads weights, as most operators of its kind
-  bool only_moves = false;                      // its result has the elements of what it reads
+  bool only_moves = false;                      // its result is data, or has the elements of what it reads
   bool is_constant = false;                     // made of no data
   bool is_telling = false;                      // its result shows what it is made of
   bool is_known = false;                        // the other run has all its results
@@ -127,7 +129,7 @@ using ProgramLine = std::tuple<std::string, std::string, std::int64_t, model::Ph
 // Executions of one line that lose something, and read nothing that is lost.
 struct PartingPoint {
   std::uint32_t first = 0;
-  std::uint64_t in_pass = 0;  // results of the forward pass that are lost with theirs
+  std::uint64_t in_pass = 0;  // results of the forward pass of the step that are lost with theirs
   bool is_most_of_line = false;
   bool reaches_loss = false;  // of which gradients are computed
   bool has_tensors = false;   // layers of a network are lost, or more than numbers that nothing reads
@@ -335,10 +337,12 @@ class ProgramResults {
   void find_readers(std::uint32_t execution) {
     const dump::OperatorRun run = runs().without_slots(execution);
     ResultNode& node = nodes_[execution];
-    node.is_constant = true;
+    const bool is_random = model::has_trait(run.type, model::Trait::random);
+    node.is_constant = !is_random;
     const OperatorKind kind = kind_of(run.type);
     node.is_layer = std::ranges::find(kLayers, kind.name) != std::end(kLayers);
-    node.only_moves = kind.role == OperatorRole::moves || kind.name == "concat";
+    node.only_moves = kind.role == OperatorRole::moves || kind.name == "concat" ||
+                      (kind.role == OperatorRole::makes && is_random);
     node.part = find_part(execution, run);
     const bool makes = kind.role == OperatorRole::makes;
     const bool updates = !makes && updates_state(execution);
@@ -459,7 +463,7 @@ class ProgramResults {
                                [](const MadeTensor& made) { return made.print.exact.count > 1; });
   }
 
-  // All that is lost behind a loss of which gradients are computed follows from it.
+  // Looks at what is lost with executions in their step.
   PartingPoint follow(const std::vector<std::uint32_t>& executions) const {
     PartingPoint point{.first = executions.front()};
     std::set<std::uint32_t> seen(executions.begin(), executions.end());
@@ -469,13 +473,11 @@ class ProgramResults {
       const ResultNode& node = nodes_[execution];
       point.has_tensors |= node.is_layer || (node.is_telling && node.readers.empty() && has_elements(node));
       point.reaches_loss |= node.begins_backward;
-      point.in_pass += node.part == StepPart::forward && step_of(execution) == step_of(point.first) &&
-                       !node.results.empty();
-      const auto add = [&](std::uint32_t next) {
-        if (nodes_[next].is_lost && seen.insert(next).second) open.push_back(next);
-      };
-      for (const ResultReader& reader : node.readers) add(reader.execution);
-      for (std::uint32_t i = execution + 1; node.begins_backward && i < nodes_.size(); ++i) add(i);
+      point.in_pass += node.part == StepPart::forward && !node.results.empty();
+      for (const ResultReader& reader : node.readers)
+        if (nodes_[reader.execution].is_lost && step_of(reader.execution) == step_of(point.first) &&
+            seen.insert(reader.execution).second)
+          open.push_back(reader.execution);
     }
     return point;
   }
@@ -483,8 +485,8 @@ class ProgramResults {
   const Wiring& wiring_;
   std::vector<ResultNode> nodes_;  // by execution
   MadeByRun made_;
-  std::map<std::int64_t, std::uint32_t>
-      losses_;                     // the last execution of a step of which gradients are computed
+  // The last execution of each step of which gradients are computed.
+  std::map<std::int64_t, std::uint32_t> losses_;
   std::set<std::uint32_t> state_;  // executions that change state in place
 };
 
@@ -511,6 +513,11 @@ void join_results(ProgramResults& golden, ProgramResults& actual) {
     node.partner = best->execution;
     actual.nodes()[best->execution].partner = g;
   }
+}
+
+void separate(ProgramResults& run, ProgramResults& other, std::uint32_t execution) {
+  const std::uint32_t partner = std::exchange(run.nodes()[execution].partner, OperatorPair::kNone);
+  if (partner != OperatorPair::kNone) other.nodes()[partner].partner = OperatorPair::kNone;
 }
 
 void append_single(Pairing& pairing, const ProgramResults& run, std::uint32_t execution, bool is_golden) {
@@ -545,7 +552,9 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> find_parting(ProgramResul
 }  // namespace
 
 std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, unsigned threads) {
-  if (!golden.is_recorded() || !actual.is_recorded()) return std::nullopt;
+  if (!golden.is_recorded() || !actual.is_recorded() || golden.runs().size() == 0 ||
+      actual.runs().size() == 0)
+    return std::nullopt;
   ProgramResults of_golden(golden, threads), of_actual(actual, threads);
   of_golden.find_known(of_actual, true, threads);
   of_actual.find_known(of_golden, false, threads);
@@ -556,6 +565,8 @@ std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, 
   Pairing pairing;
   const auto parting = find_parting(of_golden, of_actual);
   if (parting) {
+    separate(of_golden, of_actual, parting->first);
+    separate(of_actual, of_golden, parting->second);
     of_golden.nodes()[parting->first].partner = parting->second;
     of_actual.nodes()[parting->second].partner = parting->first;
   } else {
