@@ -39,6 +39,7 @@
 #include "compare/rules/leave_out/leave_out.h"
 #include "compare/rules/rounding/conditioning.h"
 #include "compare/rules/rounding/rounding.h"
+#include "model/operator_traits.h"
 
 namespace opdump::compare {
 namespace {
@@ -345,6 +346,54 @@ Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpS
   return is_unseen && across.agreeing > kMuchMore * by_name.agreeing;
 }
 
+// Whether all operators are those of the program, on one rank.
+bool are_as_written(const dump::DumpSet& dump) {
+  const dump::Runs& runs = dump.runs();
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    const dump::OperatorRun run = runs.without_slots(i);
+    if (run.originals() != nullptr || model::has_trait(run.type, model::Trait::region)) return false;
+  }
+  return dump.rank_directories().size() == 1;
+}
+
+// The results that both runs have, where names pair little of one program with another, and `pairs`, by name
+// or `is_across`, do not show that the two are the same.
+Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                                 const CompareOptions& options, bool is_across,
+                                                 std::span<const OperatorPair> pairs) {
+  const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
+  const bool is_possible = !options.is_bitwise && !options.without.contains(kWhereValuesPart.name) &&
+                           !are_of_different_frameworks(golden, actual) &&
+                           (is_across || paired_share(golden_runs, actual_runs, pairs) < kRewritten) &&
+                           are_as_written(golden) && are_as_written(actual);
+  if (!is_possible) return std::optional<Pairing>();
+  OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
+  if (explained.answer == Answer::same || (!is_across && explained.forward_share >= kHardlyAny))
+    return std::optional<Pairing>();
+  return pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
+}
+
+// Tries other ways to pair than by name where names pair little; then `pairing` is of the way that explains
+// more, and `is_across` if it is not by name.
+Result<> pair_otherwise(const dump::DumpSet& golden, const dump::DumpSet& actual, const TailsOfBoth& tails,
+                        const CompareOptions& options, bool& is_across, Pairing& pairing) {
+  if (!is_across && may_be_renamed(golden.runs(), actual.runs(), pairing.pairs)) {
+    OPDUMP_TRY(is_across, explains_more_across(golden, actual, options));
+    if (is_across) {
+      OPDUMP_TRY(pairing, pair_across(golden.runs(), actual.runs(), tails, options.map, options.threads));
+      pairing.notes.insert(pairing.notes.begin(),
+                           "names pair few operators of the two runs: they are paired by what they compute");
+    }
+  }
+  OPDUMP_TRY(std::optional<Pairing> results,
+             pair_written_anew(golden, actual, options, is_across, pairing.pairs));
+  if (results) {
+    pairing = std::move(*results);
+    is_across = true;
+  }
+  return ok();
+}
+
 // Which rows of the runs are the same, if they have others. Then `pairing` is of them.
 Result<std::unique_ptr<const CommonRows>> find_common_rows(const RunsOfBoth& runs, bool is_special,
                                                            const CompareOptions& options, Pairing& pairing) {
@@ -404,31 +453,8 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
       is_across ? pair_across(golden_runs, actual_runs, tails, options.map, options.threads)
                 : Result<Pairing>(sharded ? sharded->pair(tails)
                                           : pair_operators(golden_runs, actual_runs, tails, false, filters)));
-  if (!is_across && !sharded && !quantisation && !options.across) {
-    if (may_be_renamed(golden_runs, actual_runs, pairing.pairs)) {
-      OPDUMP_TRY(is_across, explains_more_across(golden, actual, options));
-    }
-    if (is_across) {
-      OPDUMP_TRY(pairing, pair_across(golden_runs, actual_runs, tails, options.map, options.threads));
-      pairing.notes.insert(pairing.notes.begin(),
-                           "names pair few operators of the two runs: they are paired by what they compute");
-    }
-  }
-  const bool may_be_anew = !sharded && !quantisation && !options.across && options.map.empty() &&
-                           !options.is_bitwise && !options.without.contains(kWhereValuesPart.name) &&
-                           golden.rank_directories().size() == 1 && actual.rank_directories().size() == 1 &&
-                           !are_of_different_frameworks(golden, actual);
-  if (may_be_anew && (is_across || paired_share(golden_runs, actual_runs, pairing.pairs) < kRewritten)) {
-    OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
-    const bool is_explained =
-        explained.answer == Answer::same || (!is_across && explained.forward_share >= kHardlyAny);
-    auto results =
-        is_explained ? std::nullopt : pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
-    if (results) {
-      pairing = std::move(*results);
-      is_across = true;
-    }
-  }
+  if (!sharded && !quantisation && !options.across && options.map.empty())
+    OPDUMP_CHECK_OK(pair_otherwise(golden, actual, tails, options, is_across, pairing));
   if (!is_across && !sharded) join_fused_activations(golden_runs, actual_runs, pairing.pairs);
   if (quantisation) {
     quantisation->arrange(pairing.pairs, is_across);

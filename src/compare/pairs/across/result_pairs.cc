@@ -286,9 +286,8 @@ class ProgramResults {
 
   ProgramLine line_of(std::uint32_t execution) const {
     const dump::OperatorRun run = runs().without_slots(execution);
-    std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
-    return {source.empty() ? operator_name(run) : std::move(source), run.type, step_of(execution),
-            phase_of(run)};
+    const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
+    return {source.empty() ? operator_name(run) : source, run.type, step_of(execution), phase_of(run)};
   }
 
   std::vector<std::uint32_t> writers(std::uint32_t execution, std::uint32_t input) const {
