@@ -93,6 +93,8 @@ class MadeByRun {
 constexpr std::string_view kLayers[] = {"conv",      "linear",    "batchnorm", "layernorm",
                                         "groupnorm", "embedding", "recurrent", "attention"};
 
+constexpr std::size_t kTensorsOfLayer = 3;  // that an operator reads which computes a layer at once
+
 // Of a step, in order. What reads gradients outside of a backward pass is an update.
 enum class StepPart : std::uint8_t { forward, backward, update };
 
@@ -348,8 +350,11 @@ class ProgramResults {
     const double change = run.type.ends_with('_') || updates ? change_of(execution) : 1;
     if (updates) node.part = StepPart::update;
     if (updates && has_few_values(execution)) node.is_telling = false;
+    std::size_t tensors = 0;
     for (const dump::Slot& slot : runs().slots(execution)) {
       if (slot.side != model::Side::input) continue;
+      tensors += model::is_floating(slot.dtype) && slot.shape && element_count_of(slot) > 1;
+      node.is_layer |= tensors >= kTensorsOfLayer;
       const std::vector<std::uint32_t> made_by = writers(execution, slot.index);
       if (makes) {  // it reads a shape
         for (const std::uint32_t writer : made_by)
