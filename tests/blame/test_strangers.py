@@ -417,8 +417,7 @@ def test_more_infinities_and_optimizers(name, culprit, tmp_path):
 @pytest.mark.parametrize("name, culprit", [
     ("ddp", None), ("fully_shard", None), ("fsdp", None),
     ("ddp_fault", "1-Block/norm-LayerNorm/"), ("fully_shard_fault", "1-Block/norm-LayerNorm/"), ("fsdp_fault", "1-Block/norm-LayerNorm/"),
-    wrong("eager", None, "operators of a region that a backend runs as it is are in no module: the answer is incomplete"),
-    wrong("eager_fault", "layer_norm", "operators of a region that a backend runs as it is are in no module, and a product is named"),
+    ("eager", None), ("eager_fault", "layer_norm"),
 ])
 def test_more_wrappers(name, culprit, tmp_path):
     check(tmp_path, "wrappers_too.py", name, culprit, TORCH2, is_strict=True)
