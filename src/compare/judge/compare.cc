@@ -346,6 +346,12 @@ Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpS
   return is_unseen && across.agreeing > kMuchMore * by_name.agreeing;
 }
 
+bool has_modules(const dump::Runs& runs) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (computes_in_module(runs.without_slots(i))) return true;
+  return false;
+}
+
 // Whether all operators are those of the program, on one rank.
 bool are_as_written(const dump::DumpSet& dump) {
   const dump::Runs& runs = dump.runs();
@@ -368,8 +374,9 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
                            are_as_written(golden) && are_as_written(actual);
   if (!is_possible) return std::optional<Pairing>();
   OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
-  if (explained.answer == Answer::same || (!is_across && explained.forward_share >= kHardlyAny))
-    return std::optional<Pairing>();
+  const bool are_modules_paired = !is_across && explained.forward_share >= kHardlyAny &&
+                                  (has_modules(golden_runs) || has_modules(actual_runs));
+  if (explained.answer == Answer::same || are_modules_paired) return std::optional<Pairing>();
   return pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
 }
 
