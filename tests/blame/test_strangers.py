@@ -230,6 +230,11 @@ def test_programs_of_another_who_knows_nothing_of_opdump(name, culprit, tmp_path
     program, kind = name.split()
     is_of_torch2 = program in ("chunked", "flex", "resid", "accumsgd")
     golden = kind if name in ("momentum momentum", "router biased") else "sound"  # what is wrong is actual's
+    if name == "flex compiled" and os.path.exists(TORCH2):
+        printed = [subprocess.run([TORCH2, PROGRAMS.parent / "pairs/flex.py", *arguments], capture_output=True, text=True, check=True).stdout.split()[0]
+                   for arguments in (("golden", "sound"), ("actual", "compiled"))]
+        if abs(float(printed[0]) - float(printed[1])) < 1e-5:
+            pytest.skip("the code that torch compiles for this processor is right")
     check(tmp_path, f"../pairs/{program}.py", "", culprit, TORCH2 if is_of_torch2 else sys.executable,
           [["golden", golden], ["actual", kind]])
 
