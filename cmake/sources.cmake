@@ -383,6 +383,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/names.cc
   compare/pairs/across/data_flow.cc
   compare/pairs/across/match_flow.cc
+  compare/pairs/across/made_tensors.cc
   compare/pairs/across/matching.cc
   compare/pairs/across/module_paths.cc
   compare/pairs/across/result_pairs.cc

@@ -15,80 +15,17 @@
 #include "base/text/text.h"
 #include "base/worker_pool.h"
 #include "compare/facts/operator_kind.h"
-#include "compare/measure/measure.h"
 #include "compare/names.h"
+#include "compare/pairs/across/made_tensors.h"
 #include "compare/wiring/tensor_print.h"
 #include "model/operator_traits.h"
 
 namespace opdump::compare {
 namespace {
 
-// How far equal results of two programs are apart: their prints, their only numbers, and their elements.
-// Rounding is less before a backward pass, and before weights are updated for the first time.
-struct PrintTolerance {
-  double prints = 0, numbers = 0, elements = 0;
-};
-constexpr PrintTolerance kFirstForward{4e-6, 1e-6, 2e-5}, kLater{2e-5, 2e-6, 1e-4};
-
-// A tensor that an execution makes.
-struct MadeTensor {
-  std::uint32_t execution = 0, output = 0;
-  model::DType dtype = model::DType::undefined;
-  std::optional<model::Shape> shape = {};
-  TensorPrint print = {};
-  bool is_read = false;  // it is not made by the execution, but a view or data that this reads
-};
-
-// The slot of a tensor in its dump.
-std::optional<dump::Slot> slot_of(const dump::Runs& runs, const MadeTensor& made) {
-  for (const dump::Slot& slot : runs.slots(made.execution))
-    if ((slot.side == model::Side::input) == made.is_read && slot.index == made.output) return slot;
-  return std::nullopt;
-}
-
-// Whether two tensors of one shape and with the same print have the same elements at the same places.
-bool have_equal_elements(const dump::Runs& golden, const MadeTensor& g, const dump::Runs& actual,
-                         const MadeTensor& a, const PrintTolerance& tolerance) {
-  const auto in_golden = slot_of(golden, g), in_actual = slot_of(actual, a);
-  SlotComparison slot;
-  slot.golden = &*in_golden;
-  slot.actual = &*in_actual;
-  measure_slot(slot, {}, 1);
-  return is_fine(slot.verdict) || (slot.metrics && slot.metrics->relative_l2 <= tolerance.elements);
-}
-
 // How much of a tensor an operator must change in place for the tensor to show what it was changed by: what
 // is made of gradients, and others, as the statistics that a normalisation keeps.
 constexpr double kSeen = 20 * kLater.prints, kSeenForward = 0.2;
-
-constexpr std::size_t kMostAlike = 256;
-
-// What a run makes, to look up what is in the other one.
-class MadeByRun {
- public:
-  // Tensors with numbers that are not finite are not found again.
-  void add(const MadeTensor& made) {
-    if (std::isfinite(made.print.norm)) by_count_[made.print.exact.count].emplace(made.print.norm, &made);
-  }
-
-  // Those with the same print, by execution; some of them where many have it, as tensors of zeros.
-  std::vector<const MadeTensor*> find(const TensorPrint& print, const PrintTolerance& tolerance) const {
-    std::vector<const MadeTensor*> found;
-    const auto tensors = by_count_.find(print.exact.count);
-    if (tensors == by_count_.end() || !std::isfinite(print.norm)) return found;
-    const double equal = print.exact.count == 1 ? tolerance.numbers : tolerance.prints;
-    const double width = equal * std::abs(print.norm);
-    for (auto other = tensors->second.lower_bound(print.norm - width);
-         other != tensors->second.end() && other->first <= print.norm + width && found.size() < kMostAlike;
-         ++other)
-      if (distance(print, other->second->print) <= equal) found.push_back(other->second);
-    std::ranges::sort(found, {}, &MadeTensor::execution);
-    return found;
-  }
-
- private:
-  std::map<std::uint64_t, std::multimap<double, const MadeTensor*>> by_count_;  // and norm
-};
 
 constexpr std::string_view kLayers[] = {"conv",      "linear",    "batchnorm", "layernorm",
                                         "groupnorm", "embedding", "recurrent", "attention"};
@@ -320,16 +257,15 @@ class ProgramResults {
       if (!print) continue;
       if (is_input) {
         if (!is_made_here(execution, slot.index))
-          node.others.push_back({execution, slot.index, slot.dtype, slot.shape, *print, true});
+          node.others.push_back({execution, slot.index, slot.shape, *print, true});
         if (keeps_state && slot.index >= kFirstState && print->is_distinctive())
-          node.state.push_back({execution, slot.index, slot.dtype, slot.shape, *print, true});
+          node.state.push_back({execution, slot.index, slot.shape, *print, true});
         continue;
       }
       const bool is_number = print->exact.count == 1;
       const bool is_whole = is_number && std::floor(print->mean) == print->mean;
       const bool is_other = is_whole || (!is_list && slot.index > 0 && !node.results.empty());
-      (is_other ? node.others : node.results)
-          .push_back({execution, slot.index, slot.dtype, slot.shape, *print});
+      (is_other ? node.others : node.results).push_back({execution, slot.index, slot.shape, *print});
       node.is_telling |=
           !is_other && model::is_floating(slot.dtype) && (is_number || print->is_distinctive());
     }
