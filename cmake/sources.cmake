@@ -383,10 +383,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/names.cc
   compare/pairs/across/data_flow.cc
   compare/pairs/across/match_flow.cc
-  compare/pairs/across/made_tensors.cc
   compare/pairs/across/matching.cc
   compare/pairs/across/module_paths.cc
-  compare/pairs/across/result_pairs.cc
   compare/pairs/across/pair_across.cc
   compare/pairs/across/renamed.cc
   compare/pairs/frame/alignment.cc
@@ -404,6 +402,12 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairs/quantised/fused_activations.cc
   compare/pairs/quantised/quantisation.cc
   compare/pairs/quantised/quantised_integers.cc
+  compare/pairs/results/known_results.cc
+  compare/pairs/results/lost_results.cc
+  compare/pairs/results/made_tensors.cc
+  compare/pairs/results/parting.cc
+  compare/pairs/results/result_graph.cc
+  compare/pairs/results/result_pairs.cc
   compare/pairs/rows/axis_map.cc
   compare/pairs/rows/axis_order.cc
   compare/pairs/rows/batches.cc
@@ -493,7 +497,7 @@ set(OPDUMP_TESTS_compare
   compare/measure/statistics_test.cc
   compare/measure/tensor_layout_test.cc
   compare/pairs/across/pair_across_test.cc
-  compare/pairs/across/result_pairs_test.cc
+  compare/pairs/results/result_pairs_test.cc
   compare/pairs/frame/alignment_test.cc
   compare/pairs/frame/moved_modules_test.cc
   compare/pairs/frame/scope_test.cc
@@ -518,6 +522,7 @@ set(OPDUMP_TESTS_compare
   compare/rules/same/equivalence_test.cc
   compare/rules/same/joined_results_test.cc
   compare/wiring/content_test.cc
+  compare/wiring/wiring_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES

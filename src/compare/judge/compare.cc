@@ -23,13 +23,13 @@
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/across/renamed.h"
-#include "compare/pairs/across/result_pairs.h"
 #include "compare/pairs/filtered.h"
 #include "compare/pairs/frame/resumed.h"
 #include "compare/pairs/make_operator.h"
 #include "compare/pairs/pairing.h"
 #include "compare/pairs/quantised/fused_activations.h"
 #include "compare/pairs/quantised/quantisation.h"
+#include "compare/pairs/results/result_pairs.h"
 #include "compare/pairs/rows/axis_order.h"
 #include "compare/pairs/rows/common_rows.h"
 #include "compare/pairs/rows/pair_rows.h"
@@ -117,9 +117,11 @@ class Comparer {
   }
 
  private:
-  // Not of two frameworks, which have other operators for the same, and of some none at all.
+  // Not of two frameworks, which have other operators for the same, and of some none at all; nor of two
+  // programs of which all results are paired or shown.
   bool is_of_one_network() const {
     return study_.relation.sharded == nullptr &&
+           std::ranges::find(pairs_, Fusion::result, &OperatorPair::fusion) == pairs_.end() &&
            !(study_.relation.is_across && are_of_different_frameworks(golden_, actual_));
   }
 
@@ -362,8 +364,14 @@ bool are_as_written(const dump::DumpSet& dump) {
   return dump.rank_directories().size() == 1;
 }
 
+bool is_all_shown(const Pairing& results) {
+  return results.incomplete.empty() &&
+         std::ranges::find(results.pairs, Fusion::parting, &OperatorPair::fusion) == results.pairs.end();
+}
+
 // The results that both runs have, where names pair little of one program with another, and `pairs`, by name
-// or `is_across`, do not show that the two are the same.
+// or `is_across`, do not show that the two are the same. Where names pair the modules, they know better where
+// a difference comes from.
 Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                                  const CompareOptions& options, bool is_across,
                                                  std::span<const OperatorPair> pairs) {
@@ -376,8 +384,10 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
   const bool are_modules_paired = !is_across && explained.forward_share >= kHardlyAny &&
                                   (has_modules(golden_runs) || has_modules(actual_runs));
-  if (explained.answer == Answer::same || are_modules_paired) return std::optional<Pairing>();
-  return pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
+  if (explained.answer == Answer::same) return std::optional<Pairing>();
+  std::optional<Pairing> results = pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
+  if (results && are_modules_paired && !is_all_shown(*results)) return std::optional<Pairing>();
+  return results;
 }
 
 // Tries other ways to pair than by name where names pair little; then `pairing` is of the way that explains

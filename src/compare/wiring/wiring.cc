@@ -115,7 +115,8 @@ void Wiring::add_writers(const dump::CallWiring::Maker& maker, std::uint32_t ran
     found.are_whole = false;
     return;
   }
-  const auto wiring = runs_.wiring_of(listed->second);
+  // Names count calls within a step: in this one it may be another view than in the step that lists it.
+  const auto wiring = runs_.wiring_in_step(listed->second, step);
   if (wiring == nullptr || !is_view(listed->second)) {
     // What a view reads is known of the step in which it is listed: what was made before need not be made
     // again.

@@ -277,11 +277,14 @@ CallWiring Runs::make_wiring(const StoredWiring& stored) const {
   return wiring;
 }
 
-// The last line of the latest step that is not after the execution's: a folder may have several recordings.
 std::shared_ptr<const CallWiring> Runs::wiring_of(std::size_t index) const {
+  return wiring_in_step(index, sections_[executions_[index].section].where.step);
+}
+
+// The last line of the latest step that is not after this one: a folder may have several recordings.
+std::shared_ptr<const CallWiring> Runs::wiring_in_step(std::size_t index, std::int64_t step) const {
   const Execution& execution = executions_[index];
   if (execution.op == 0) return nullptr;
-  const std::int64_t step = sections_[execution.section].where.step;
   const StoredWiring* found = nullptr;
   for (std::uint32_t i = operators_[execution.op - 1].last_wiring; i != kNone; i = wirings_[i].previous)
     if (wirings_[i].step <= step && (found == nullptr || wirings_[i].step > found->step))

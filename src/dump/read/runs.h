@@ -118,6 +118,8 @@ class Runs {
   std::vector<LoggedLayout> layouts_of(std::size_t index) const;
   // Who made what the execution `index` read; null if no log says so.
   std::shared_ptr<const CallWiring> wiring_of(std::size_t index) const;
+  // The same of its operator in another step, in which the operator need not be listed.
+  std::shared_ptr<const CallWiring> wiring_in_step(std::size_t index, std::int64_t step) const;
   bool have_wirings() const { return !wirings_.empty(); }
   // All that the log says of the makers of what its operator read, as it says it; without name and graph.
   std::vector<LoggedWiring> wirings_of(std::size_t index) const;

@@ -1,6 +1,7 @@
-#include "compare/pairs/across/made_tensors.h"
+#include "compare/pairs/results/made_tensors.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compare/measure/measure.h"
 
@@ -26,6 +27,14 @@ bool have_equal_elements(const dump::Runs& golden, const MadeTensor& g, const du
   slot.actual = &*in_actual;
   measure_slot(slot, {}, 1);
   return is_fine(slot.verdict) || (slot.metrics && slot.metrics->relative_l2 <= tolerance.elements);
+}
+
+std::optional<dump::StoredTensor> read_tensor(const dump::Runs& runs, const MadeTensor& made) {
+  const auto slot = slot_of(runs, made);
+  if (!slot) return std::nullopt;
+  auto tensor = dump::StoredTensor::read(*slot, dump::Alignment::any);
+  if (!tensor) return std::nullopt;
+  return std::move(*tensor);
 }
 
 std::vector<const MadeTensor*> MadeByRun::find(const TensorPrint& print,

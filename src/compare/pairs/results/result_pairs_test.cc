@@ -1,5 +1,6 @@
-#include "compare/pairs/across/result_pairs.h"
+#include "compare/pairs/results/result_pairs.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 namespace opdump::compare {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using Input = dump::CallWiring::Input;
 
 const std::vector<float> kData{1, 2, 3, 4, 5, 6, 7, 9}, kScores{2, 7, 1, 8, 2, 8, 1, 9},
@@ -75,7 +78,7 @@ TEST_F(ResultPairsTest, TheFirstResultThatNothingShowsIsWhereTheProgramsPart) {
 }
 
 // A program may print a number that the other one does not.
-TEST_F(ResultPairsTest, ANumberThatOneRunMakesIsNoParting) {
+TEST_F(ResultPairsTest, ANumberThatOneRunMakesMoreIsNoDifference) {
   Program golden(*golden_), actual(*actual_);
   add(golden, "Default/mm-op0", "", kData, kScores);
   add(actual, "Default/linear-op0", "", kData, kScores);
@@ -83,11 +86,57 @@ TEST_F(ResultPairsTest, ANumberThatOneRunMakesIsNoParting) {
   const auto pairing = pair();
   ASSERT_TRUE(pairing);
   EXPECT_EQ(count(*pairing, Fusion::parting), 0U);
-  ASSERT_EQ(pairing->incomplete.size(), 1U);
-  EXPECT_EQ(
-      pairing->incomplete[0],
-      "1 result of actual, the first of Default/mean-op0, is not in the other run, and neither is what is "
-      "made of it");
+  EXPECT_TRUE(pairing->incomplete.empty());
+  EXPECT_THAT(pairing->notes,
+              Contains("actual alone computes 1 result that nothing reads, the first of Default/mean-op0"));
+}
+
+// Of tensors nobody can say that they do not matter.
+TEST_F(ResultPairsTest, ATensorThatOneRunMakesMoreIsListed) {
+  Program golden(*golden_), actual(*actual_);
+  add(golden, "Default/mm-op0", "", kData, kScores);
+  add(actual, "Default/linear-op0", "", kData, kScores);
+  add(actual, "Default/mul-op0", "Default/linear-op0", kScores, kTwice);
+  const auto pairing = pair();
+  ASSERT_TRUE(pairing);
+  EXPECT_EQ(count(*pairing, Fusion::parting), 0U);
+  EXPECT_THAT(pairing->incomplete,
+              ElementsAre("1 result of actual, the first of Default/mul-op0, is not in the other run, and "
+                          "neither is what is made of it"));
+}
+
+// As a program with one matrix for queries, keys and values, and one with three.
+TEST_F(ResultPairsTest, WhatOneRunHasInSeveralTensorsIsKnown) {
+  const std::vector<float> merged{3, 9, 4, 12, 7, 14, 8, 18, 1, 3.5F, 0.5F, 4, 1, 4.25F, 0.5F, 4.5F},
+      first(merged.begin(), merged.begin() + 8), second(merged.begin() + 8, merged.end());
+  Program golden(*golden_), actual(*actual_);
+  add(golden, "Default/mm-op0", "", kData, kScores);
+  add(golden, "Default/addmm-op0", "Default/mm-op0", kScores, merged);
+  add(actual, "Default/linear-op0", "", kData, kScores);
+  add(actual, "Default/linear-op1", "Default/linear-op0", kScores, second);
+  add(actual, "Default/linear-op2", "Default/linear-op0", kScores, first);
+  const auto pairing = pair();
+  ASSERT_TRUE(pairing);
+  EXPECT_EQ(count(*pairing, Fusion::parting), 0U);
+  EXPECT_TRUE(pairing->incomplete.empty());
+}
+
+// What is subtracted of the sum is less than rounding of it.
+TEST_F(ResultPairsTest, WhatMakesLessThanRoundingIsNotLost) {
+  std::vector<float> tiny(kScores.size());
+  std::ranges::transform(kScores, tiny.begin(), [](float x) { return 1e-9F * x; });
+  Program golden(*golden_), actual(*actual_);
+  add(golden, "Default/mm-op0", "", kData, kSum);
+  add(actual, "Default/linear-op0", "", kData, kSum);
+  add(actual, "Default/neg-op0", "", kScores, tiny);
+  const auto reads = [](std::uint32_t index, const std::string& name) {
+    return Input{.index = index, .maker = {{.name = name}}};
+  };
+  actual.logged("Default/add-op0", {kSum, tiny}, {kSum})
+      .wired("Default/add-op0", {reads(0, "Default/linear-op0"), reads(1, "Default/neg-op0")});
+  const auto pairing = pair();
+  ASSERT_TRUE(pairing);
+  EXPECT_TRUE(pairing->incomplete.empty());
 }
 
 TEST_F(ResultPairsTest, NothingIsPairedWithoutACommonResult) {

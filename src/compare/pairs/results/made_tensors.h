@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compare/wiring/tensor_print.h"
+#include "dump/read/dump_set.h"
 #include "dump/read/runs.h"
 
 namespace opdump::compare {
@@ -31,6 +32,9 @@ struct MadeTensor {
 // Whether two tensors of one shape and with the same print have the same elements at the same places.
 bool have_equal_elements(const dump::Runs& golden, const MadeTensor& g, const dump::Runs& actual,
                          const MadeTensor& a, const PrintTolerance& tolerance);
+
+// None if its file cannot be read.
+std::optional<dump::StoredTensor> read_tensor(const dump::Runs& runs, const MadeTensor& made);
 
 // What a run makes, to look up what is in the other one.
 class MadeByRun {
