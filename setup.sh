@@ -9,7 +9,7 @@ packages=(
   cmake ninja-build g++ ccache pkg-config clang-format clang-tidy
   clang libclang-rt-dev  # sanitizers and fuzz targets
   nlohmann-json3-dev libcli11-dev libhwy-dev libsimdjson-dev libre2-dev zlib1g-dev
-  libprotozero-dev libhdf5-dev
+  libprotozero-dev libhdf5-dev libxxhash-dev
   libsqlite3-dev libcpp-httplib-dev  # optional: results that are kept, and shown in a browser
   chromium  # the pages are looked at by the tests
   # the PyTorch runtime and its headers

@@ -136,7 +136,7 @@ VARIANTS = {
     "all statistics": {"saved_data": "statistic", "statistic_category": [
         "max", "min", "avg", "count", "negative zero count", "positive zero count", "nan count",
         "negative inf count", "positive inf count", "zero count", "l2norm"]},
-    "fingerprints": {"saved_data": "statistic", "statistic_category": ["max", "min", "avg", "l2norm", "nan count", "md5"],
+    "fingerprints": {"saved_data": "statistic", "statistic_category": ["max", "min", "avg", "l2norm", "nan count", "hash:xxh128"],
                      "own": {"fingerprints": True}},
     "watch": {"saved_data": "statistic", "own": {"watch": 10}, "statistic_category": [
         "max", "min", "avg", "l2norm", "nan count", "negative inf count", "positive inf count", "zero count"]},

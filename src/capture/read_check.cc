@@ -18,12 +18,12 @@ ReadCheck::Reading ReadCheck::look(const model::Operator& op, model::Side side, 
   // A transposed view is the same bytes.
   const model::TensorView view = in_memory(operand.view);
   const auto key = ReuseKey::make(operand.content, view, true);
-  Seen seen{math::md5_hex(view), &op, side, step};
+  Seen seen{math::xxh128_hex(view), &op, side, step};
   const std::lock_guard lock(mutex_);
   auto node = recent_.extract(key);
   if (node.empty()) node = older_.extract(key);
   Reading answer;
-  if (!node.empty() && side == model::Side::input && node.mapped().md5 != seen.md5) {
+  if (!node.empty() && side == model::Side::input && node.mapped().hash != seen.hash) {
     const Seen& before = node.mapped();
     ++changes_[operand.content];
     answer.line = op.name + " reads input." + std::to_string(operand.index) + ", which is not what " +

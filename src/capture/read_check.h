@@ -27,7 +27,7 @@ class ReadCheck {
 
  private:
   struct Seen {
-    std::string md5;
+    std::string hash;
     const model::Operator* op = nullptr;
     model::Side side = model::Side::input;
     std::int64_t step = 0;

@@ -32,6 +32,9 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
       case plan::Statistic::sha1:
         needs.sha1 = true;
         break;
+      case plan::Statistic::xxh128:
+        needs.xxh128 = true;
+        break;
       case plan::Statistic::nan_count:
       case plan::Statistic::negative_inf_count:
       case plan::Statistic::positive_inf_count:
@@ -51,7 +54,7 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
 
 RecordingRules::RecordingRules(const plan::DumpPlan& plan, const dump::SchemeWriter& scheme)
     : needs(needs_of(plan)),
-      order_matters(needs.file || needs.md5 || needs.sha1),
+      order_matters(needs.file || needs.md5 || needs.sha1 || needs.xxh128),
       lists_all_tensors(scheme.lists_all_tensors()),
       writes_calls(scheme.writes_calls()) {
   if (!order_matters) inline_bytes = kTinyBytes;

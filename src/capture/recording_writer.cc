@@ -150,7 +150,7 @@ Result<> RecordingWriter::write(const RecordedSlot& slot) {
       slot.address,
       {slot.data_bytes, slot.dtype, slot.shape, slot.job ? slot.job->statistics() : slot.statistics,
        slot.job ? slot.job->md5() : std::string(), slot.job ? slot.job->sha1() : std::string(),
-       slot.first_is_nan, slot.source}));
+       slot.job ? slot.job->xxh128() : std::string(), slot.first_is_nan, slot.source}));
   row_count_.fetch_add(1, std::memory_order_relaxed);
   return ok();
 }

@@ -102,6 +102,7 @@ std::optional<std::string> compute_column(std::string_view column, const math::S
   for (const auto& [name, count] : counts)
     if (name == column) return std::to_string(count);
   if (column == "MD5") return math::md5_hex(view);
+  if (column == "XXH128") return math::xxh128_hex(view);
   return std::nullopt;
 }
 

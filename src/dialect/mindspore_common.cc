@@ -221,7 +221,7 @@ Result<> MindsporeCompiler::read_statistics() {
     if (!(*items)[i].is_string()) return common_.wrong(kKey, i, "should be string type: " + join_or(names));
     const std::string& name = (*items)[i].get_ref<const std::string&>();
     const auto info = std::ranges::find(table, name, &plan::StatisticInfo::name);
-    if (info == table.end())
+    if (info == table.end() || (strict_ && info->statistic == plan::Statistic::xxh128))
       return common_.wrong(kKey, i, "valid are " + join_or(names) + suggest(name, names));
     if (plan_.statistics_processor == plan::Processor::device && !info->on_device)
       dropped.insert(info->name);

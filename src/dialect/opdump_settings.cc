@@ -41,7 +41,7 @@ Result<> read_fingerprints(const JsonSection& section, plan::DumpPlan& plan) {
   if (plan.fingerprints && !are_for_fingerprints(plan))
     return section.wrong(
         kKey,
-        R"(is for saved_data "statistic" on the host with the statistics max, min, avg, l2norm, nan count and md5, and not for op_debug_mode or watch)");
+        R"(is for saved_data "statistic" on the host with the statistics max, min, avg, l2norm, nan count and hash:xxh128, and not for op_debug_mode or watch)");
   return ok();
 }
 

@@ -73,7 +73,7 @@ Result<std::string> make_config(const Request& request) {
   const bool tensors = request.tensors || !statistics;
   common["saved_data"] = !statistics ? "tensor" : tensors ? "full" : "statistic";
   if (statistics) common["statistic_category"] = {"max", "min", "avg", "l2norm", "nan count"};
-  if (request.fingerprints) common["statistic_category"].push_back("md5");
+  if (request.fingerprints) common["statistic_category"].push_back("hash:xxh128");
   if (request.watch > 0)
     for (const char* count : {"negative inf count", "positive inf count", "zero count"})
       common["statistic_category"].push_back(count);

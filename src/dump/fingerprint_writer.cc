@@ -28,7 +28,7 @@ std::uint64_t make_stream_number() {
 }
 
 // The 16 bytes that 32 lower-case digits say.
-std::array<std::byte, 16> parse_md5(std::string_view digits) {
+std::array<std::byte, 16> parse_hash(std::string_view digits) {
   const auto value = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
   std::array<std::byte, 16> bytes{};
   for (std::size_t i = 0; i < bytes.size() && 2 * i + 1 < digits.size(); ++i)
@@ -55,7 +55,7 @@ class FingerprintWriter final : public SchemeWriter {
     encoder_.add(
         {address.step, graph_of(address), address.timestamp_us},
         {last_.file_type, last_.file_name, op.stream, address.side, address.index, row.dtype, row.shape},
-        {values.max, values.min, values.avg, values.l2norm, values.nan_count, parse_md5(row.md5)});
+        {values.max, values.min, values.avg, values.l2norm, values.nan_count, parse_hash(row.xxh128)});
     return encoder_.is_full() ? write_block() : ok();
   }
 

@@ -81,7 +81,7 @@ class FingerprintsTest : public testing::Test {
         values.values.avg = (made + 1) / 3.0;
         values.values.l2norm = made == 2 ? 1e-42 : 1 / 7.0;
         values.values.nan_count = made == 1 ? 5 : 0;
-        values.md5 = "0123456789abcdef0123456789abcd" + std::to_string(10 + made + step % 50);
+        values.xxh128 = "0123456789abcdef0123456789abcd" + std::to_string(10 + made + step % 50);
         return values;
       };
       SlotAddress address{.op = &op,
@@ -259,7 +259,7 @@ TEST_F(FingerprintsTest, HostileNumbersAreRefused) {
     EXPECT_EQ(set.problems().size(), 1U);
     return set.problems().empty() ? std::string() : set.problems()[0].what;
   };
-  EXPECT_THAT(with(8, 2), AllOf(HasSubstr("version 2"), HasSubstr("byte 0")));
+  EXPECT_THAT(with(8, 3), AllOf(HasSubstr("version 3"), HasSubstr("byte 0")));
   EXPECT_THAT(with(28, UINT32_MAX), AllOf(HasSubstr("4294967295 rows"), HasSubstr("byte 0")));
   EXPECT_THAT(with(28, 60'000), HasSubstr("60000 rows"));
   EXPECT_THAT(with(28, 7), HasSubstr("fewer rows"));

@@ -1,9 +1,13 @@
 #include "math/hash.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "math/convert.h"
 #include "math/digest.h"
@@ -16,6 +20,28 @@ using model::DType;
 using model::TensorView;
 
 constexpr std::size_t kBlock = 4096;  // elements
+
+class Xxh128 {
+ public:
+  Xxh128() { XXH3_128bits_reset(&state_); }
+  void add(const std::byte* bytes, std::size_t count) { XXH3_128bits_update(&state_, bytes, count); }
+  std::string finish_hex() const { return to_hex(XXH3_128bits_digest(&state_)); }
+
+  static std::string to_hex(const XXH128_hash_t& hash) {
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, hash);
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : canonical.digest) {
+      text.push_back(kDigits[byte >> 4]);
+      text.push_back(kDigits[byte & 15]);
+    }
+    return text;
+  }
+
+ private:
+  XXH3_state_t state_;
+};
 
 template <typename Digest>
 void add_elements(const TensorView& view, Digest& digest) {
@@ -58,5 +84,10 @@ std::string digest_hex(const TensorView& view) {
 
 std::string md5_hex(const TensorView& view) { return digest_hex<Md5>(view); }
 std::string sha1_hex(const TensorView& view) { return digest_hex<Sha1>(view); }
+
+std::string xxh128_hex(const TensorView& view) {
+  const bool is_at_once = view.is_contiguous() && model::dtype_info(view.dtype).bits >= 8;
+  return is_at_once ? Xxh128::to_hex(XXH3_128bits(view.data, view.byte_count())) : digest_hex<Xxh128>(view);
+}
 
 }  // namespace opdump::math

@@ -229,6 +229,24 @@ TEST(Md5, LayoutDoesNotMatter) {
   });
 }
 
+// As xxhsum -H2 has them.
+TEST(Xxh128, KnownDigests) {
+  EXPECT_EQ(xxh128_hex(TensorView::row_major(DType::uint8, {0}, nullptr)),
+            "99aa06d3014798d86001c324468d497f");
+  EXPECT_EQ(xxh128_hex(TensorView::row_major(DType::uint8, {3}, "abc")), "06b05ab6733a618578af5f94892f3950");
+  std::vector<std::uint8_t> many(4000);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::uint8_t>(i * 37);
+  EXPECT_EQ(xxh128_hex(TensorView::row_major(DType::uint8, {4000}, many.data())),
+            "25c7669ba0b1e13a0797e72b8e877269");
+}
+
+TEST(Xxh128, LayoutDoesNotMatter) {
+  for_each_size_and_layout([](const TensorView& view) {
+    const std::vector<std::byte> plain = copy_plainly(view);
+    EXPECT_EQ(xxh128_hex(view), xxh128_hex(TensorView::row_major(view.dtype, view.shape, plain.data())));
+  });
+}
+
 TEST(Md5, PackedTypesHashTheFirstUnpackedBytes) {
   const std::byte packed[] = {std::byte{0x21}, std::byte{0x43}, std::byte{0xf5}};
   const std::int8_t int4[] = {1, 2, 3};  // byte_count() of the 5 elements 1 2 3 4 5

@@ -16,7 +16,8 @@ const std::vector<StatisticInfo>& statistic_table() {
       {Statistic::zero_count, "zero count", "Zero Count", false},
       {Statistic::md5, "md5", "MD5", false},
       {Statistic::l2norm, "l2norm", "L2Norm Value", true},
-      {Statistic::sha1, "hash", "SHA1", false},  // from here on: newer than MindSpore 2.7.0
+      {Statistic::sha1, "hash", "SHA1", false},             // from here on: newer than MindSpore 2.7.0
+      {Statistic::xxh128, "hash:xxh128", "XXH128", false},  // ours
       {Statistic::sha1, "hash:sha1", "SHA1", false},
       {Statistic::md5, "hash:md5", "MD5", false},
   };
@@ -25,7 +26,7 @@ const std::vector<StatisticInfo>& statistic_table() {
 
 const std::vector<Statistic>& fingerprint_statistics() {
   static const std::vector<Statistic> statistics{Statistic::max,    Statistic::min,       Statistic::avg,
-                                                 Statistic::l2norm, Statistic::nan_count, Statistic::md5};
+                                                 Statistic::l2norm, Statistic::nan_count, Statistic::xxh128};
   return statistics;
 }
 

@@ -39,7 +39,8 @@ enum class Statistic : std::uint8_t {
   zero_count,
   md5,
   l2norm,
-  sha1
+  sha1,
+  xxh128
 };
 
 struct StatisticInfo {

@@ -22,8 +22,8 @@ DumpPlan make_plan() {
 
 TEST(StatisticTable, RowsAreInTheOrderOfTheEnum) {
   const auto& table = statistic_table();
-  ASSERT_EQ(table.size(), 15U);
-  for (std::size_t i = 0; i < 13; ++i)
+  ASSERT_EQ(table.size(), 16U);
+  for (std::size_t i = 0; i < 14; ++i)
     EXPECT_EQ(static_cast<std::size_t>(table[i].statistic), i) << table[i].name;
   EXPECT_EQ(table[4].name, "negative zero count");
   EXPECT_EQ(table[4].column, "Negative Zero Count");
@@ -31,8 +31,9 @@ TEST(StatisticTable, RowsAreInTheOrderOfTheEnum) {
   EXPECT_EQ(table[10].column, "MD5");
   EXPECT_EQ(table[11].column, "L2Norm Value");
   EXPECT_EQ(table[12].column, "SHA1");
-  EXPECT_EQ(table[13].statistic, Statistic::sha1);
-  EXPECT_EQ(table[14].statistic, Statistic::md5);
+  EXPECT_EQ(table[13].column, "XXH128");
+  EXPECT_EQ(table[14].statistic, Statistic::sha1);
+  EXPECT_EQ(table[15].statistic, Statistic::md5);
 }
 
 TEST(Describe, TellsThePlanInAlignedLines) {

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-HEADERS = ("nlohmann-json3-dev", "libcli11-dev", "libhwy-dev", "libprotozero-dev", "libhdf5-dev")
+HEADERS = ("nlohmann-json3-dev", "libcli11-dev", "libhwy-dev", "libprotozero-dev", "libhdf5-dev", "libxxhash-dev")
 
 
 def component(name, version, url, digest=None):

@@ -35,7 +35,7 @@ done
 export PATH=$folder/bin:$PATH
 
 # Libraries of headers alone, as the system has them.
-for headers in nlohmann CLI hwy protozero hdf5/serial; do
+for headers in nlohmann CLI hwy protozero hdf5/serial xxhash.h; do
   [ -e "/usr/include/$headers" ] || headers=$(gcc -dumpmachine)/$headers
   cp -rL "/usr/include/$headers" "$folder/include/"
 done
@@ -124,7 +124,7 @@ cp zlib.h zconf.h "$folder/include"
 
 # What a wheel says of others' work in it.
 mkdir "$folder/licences"
-for package in nlohmann-json3-dev libcli11-dev libhwy-dev libprotozero-dev; do
+for package in nlohmann-json3-dev libcli11-dev libhwy-dev libprotozero-dev libxxhash-dev; do
   cp "/usr/share/doc/$package/copyright" "$folder/licences/${package%-dev}"
 done
 cp "$folder/src/simdjson/LICENSE" "$folder/licences/simdjson"

@@ -49,7 +49,8 @@ void Job::plan_tasks() {
     if (data_bytes_ >= 2 * kPieceBytes) pieces_ = math::split_view(view_, kPieceBytes);
     partials_.assign(std::max<std::size_t>(pieces_.size(), 1), math::make_partial());
   }
-  task_count_ = int{needs_.file} + int{needs_.md5} + int{needs_.sha1} + static_cast<int>(partials_.size());
+  task_count_ = int{needs_.file} + int{needs_.md5} + int{needs_.sha1} + int{needs_.xxh128} +
+                static_cast<int>(partials_.size());
   remaining_ = task_count_;
 }
 
@@ -80,6 +81,8 @@ void Job::run_part(int task) {
     md5_ = math::md5_hex(view_);
   } else if (needs_.sha1 && task-- == 0) {
     sha1_ = math::sha1_hex(view_);
+  } else if (needs_.xxh128 && task-- == 0) {
+    xxh128_ = math::xxh128_hex(view_);
   } else {
     const auto index = static_cast<std::size_t>(task);
     partials_[index] = math::partial_stats(pieces_.empty() ? view_ : pieces_[index], needs_.statistics);

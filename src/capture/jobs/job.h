@@ -66,7 +66,7 @@ struct Lender {
 // What a job has to find out or to do.
 struct JobNeeds {
   math::StatNeeds statistics{};
-  bool md5 = false, sha1 = false;
+  bool md5 = false, sha1 = false, xxh128 = false;
   bool file = false;
   bool operator==(const JobNeeds&) const = default;
   bool any_statistics() const { return statistics != math::StatNeeds{}; }
@@ -107,6 +107,7 @@ class Job {
   const math::Statistics& statistics() const { return statistics_; }
   const std::string& md5() const { return md5_; }
   const std::string& sha1() const { return sha1_; }
+  const std::string& xxh128() const { return xxh128_; }
   const std::filesystem::path& file() const { return file_; }
   const std::optional<Error>& error() const { return error_; }
   std::uint64_t data_bytes() const { return data_bytes_; }
@@ -140,12 +141,12 @@ class Job {
 
   std::vector<model::TensorView> pieces_;  // for statistics
   std::vector<math::StatPartial> partials_;
-  int task_count_ = 0, next_ = 0;  // tasks: [file] [md5] [sha1] pieces...
+  int task_count_ = 0, next_ = 0;  // tasks: [file] [md5] [sha1] [xxh128] pieces...
   std::atomic<int> remaining_{0};
   std::atomic<bool> done_{false}, failed_{false};
 
   math::Statistics statistics_{};
-  std::string md5_, sha1_;
+  std::string md5_, sha1_, xxh128_;
   std::filesystem::path file_;
   std::optional<Error> error_;
 };

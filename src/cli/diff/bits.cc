@@ -13,7 +13,7 @@
 namespace opdump::cli {
 namespace {
 
-constexpr std::string_view kDigest = "MD5";
+constexpr std::string_view kDigest = "XXH128";
 
 using Place = std::pair<std::int64_t, std::uint32_t>;  // step, rank
 // The executions of each step of a rank, in order.

@@ -137,6 +137,7 @@ class Completion {
         math::partial_stats(view, {.extremes = true, .sum = true, .squares = true, .counts = true}));
     if (wants_column("MD5")) row.md5 = math::md5_hex(view);
     if (wants_column("SHA1")) row.sha1 = math::sha1_hex(view);
+    if (wants_column("XXH128")) row.xxh128 = math::xxh128_hex(view);
     OPDUMP_TRY(dump::SchemeWriter* const writer, writer_of(run.rank));
     const model::Operator op{.type = run.type,
                              .name = run.name,

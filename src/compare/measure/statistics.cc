@@ -46,6 +46,7 @@ constexpr std::array kColumns{
     Column{"Zero Count", Kind::sign_count, nullptr, &Statistics::zero_count},
     Column{"MD5", Kind::digest, nullptr, nullptr},
     Column{"SHA1", Kind::digest, nullptr, nullptr},
+    Column{"XXH128", Kind::digest, nullptr, nullptr},
     Column{"CRC-32", Kind::digest, nullptr, nullptr},
     Column{kTotal, Kind::total, nullptr, nullptr},
     Column{kChecksum, Kind::checksum, nullptr, nullptr},
@@ -186,6 +187,7 @@ Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dt
     if (dtype != tensor.dtype && dtype != model::DType::undefined) continue;  // other bytes
     if (name == "MD5") columns.emplace_back(name, math::md5_hex(tensor));
     if (name == "SHA1") columns.emplace_back(name, math::sha1_hex(tensor));
+    if (name == "XXH128") columns.emplace_back(name, math::xxh128_hex(tensor));
   }
   std::ranges::move(hashes, std::back_inserter(columns));
   return columns;

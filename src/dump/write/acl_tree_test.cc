@@ -133,7 +133,7 @@ TEST_F(AclTreeTest, StatisticsOfAnExecution) {
                                        {.extremes = true, .sum = true, .counts = true}));
   ASSERT_TRUE(tree->write_statistics(address(Side::input), {16, DType::float32, {2, 2}, statistics, ""}));
   ASSERT_TRUE(
-      tree->write_statistics(address(Side::output), {16, DType::float32, {4}, statistics, "", "", true}));
+      tree->write_statistics(address(Side::output), {16, DType::float32, {4}, statistics, "", "", "", true}));
   EXPECT_FALSE(fs::exists(model_ / (name_ + ".csv")));
   ASSERT_TRUE(tree->flush());
   EXPECT_EQ(

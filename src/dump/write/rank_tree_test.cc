@@ -264,7 +264,7 @@ TEST_F(RankTreeTest, StatisticRows) {
 TEST_F(RankTreeTest, StatisticsOfADevice) {
   auto tree = open({"Max Value", "Min Value", "Avg Value", "L2Norm Value"});
   const auto row = [&](DType dtype, double max, StatisticSource source) {
-    StatisticRow made{8, dtype, {2}, {}, "", "", false, source};
+    StatisticRow made{8, dtype, {2}, {}, "", "", "", false, source};
     made.values.max = max, made.values.min = 0, made.values.avg = 1234567, made.values.l2norm = 2.5;
     ASSERT_TRUE(tree->write_statistics(address(), made));
   };

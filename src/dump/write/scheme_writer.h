@@ -52,8 +52,8 @@ struct StatisticRow {
   model::DType dtype = model::DType::undefined;
   model::Shape shape;
   math::Statistics values{};
-  std::string md5{}, sha1{};  // empty if not asked for
-  bool first_is_nan = false;  // the first element; known where the scheme lists all tensors
+  std::string md5{}, sha1{}, xxh128{};  // empty if not asked for
+  bool first_is_nan = false;            // the first element; known where the scheme lists all tensors
   StatisticSource source = StatisticSource::host;
 };
 

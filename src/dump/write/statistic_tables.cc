@@ -86,6 +86,7 @@ const StatisticTables::Column StatisticTables::kColumns[] = {
     {"MD5", [](std::string& out, const StatisticRow& row) { out += row.md5; }},
     {kL2Norm, append_statistic<&math::Statistics::l2norm, kL2Norm>},
     {"SHA1", [](std::string& out, const StatisticRow& row) { out += row.sha1; }},
+    {"XXH128", [](std::string& out, const StatisticRow& row) { out += row.xxh128; }},
 };
 
 StatisticTables::OpenTable::~OpenTable() {

@@ -1,9 +1,9 @@
-// fingerprints.bin: a few statistics and the MD5 of every tensor that a recording has seen, in blocks that
+// fingerprints.bin: a few statistics and the XXH128 of every tensor that a recording has seen, in blocks that
 // are only ever appended. Page: docs/formats/fingerprints.md. All numbers are little endian; a varint is
 // LEB128, a signed one zigzag. A block:
 //
 //   0   8  "OPDUMPFP"
-//   8   4  version: 1              12  4  number of the block in its stream: 0, 1, ...
+//   8   4  version: 2              12  4  number of the block in its stream: 0, 1, ...
 //   16  8  stream                  24  4  number of the block with which the stream began anew
 //   28  4  rows, at most 65536     32  4  bytes of the body, at most 16 MiB
 //   36  4  CRC-32 of the body      40  4  CRC-32 of the 40 bytes before
@@ -23,7 +23,7 @@
 //   time of each row      signed difference to the row before, in microseconds; the first of a stream
 //               to 0
 //   contents    max, min, avg, l2norm: a byte 4 or 8, then floats of this size; NaN count: a byte 0 (all are
-//               0) or 1 (varints); MD5: 16 bytes each
+//               0) or 1 (varints); XXH128: 16 bytes each
 //
 // Predicted is the slot that came after this row's last time, and its content: 0, an own one (the next of
 // `contents`), or N + 1, the last content of slot N, because what one operator makes another one reads.
@@ -50,7 +50,7 @@ namespace opdump::format {
 
 inline constexpr std::string_view kFingerprintsName = "fingerprints.bin";
 inline constexpr std::string_view kFingerprintsMagic = "OPDUMPFP";
-inline constexpr std::uint32_t kFingerprintsVersion = 1;
+inline constexpr std::uint32_t kFingerprintsVersion = 2;
 inline constexpr std::size_t kFingerprintHeaderBytes = 44;
 inline constexpr std::uint32_t kMaxFingerprintRows = 1 << 16;
 inline constexpr std::uint32_t kMaxFingerprintBytes = 16 << 20;
@@ -78,7 +78,7 @@ struct FingerprintSlotView {
 struct FingerprintContent {
   double max = 0, min = 0, avg = 0, l2norm = 0;
   std::uint64_t nan_count = 0;
-  std::array<std::byte, 16> md5{};
+  std::array<std::byte, 16> hash{};
 };
 
 // When and where a row was made.

@@ -87,10 +87,10 @@ bool take_contents(std::string_view rest, std::span<FingerprintContent> contents
     if (!in.is_ok()) return false;
     rest.remove_prefix(rest.size() - in.left());
   }
-  const std::string_view hashes = take_bytes(rest, contents.size(), sizeof(FingerprintContent::md5), is_ok);
+  const std::string_view hashes = take_bytes(rest, contents.size(), sizeof(FingerprintContent::hash), is_ok);
   for (std::size_t i = 0; is_ok && i < contents.size(); ++i) {
-    const auto hash = std::as_bytes(std::span(hashes)).subspan(i * contents[i].md5.size());
-    std::ranges::copy(hash.first(contents[i].md5.size()), contents[i].md5.begin());
+    const auto hash = std::as_bytes(std::span(hashes)).subspan(i * contents[i].hash.size());
+    std::ranges::copy(hash.first(contents[i].hash.size()), contents[i].hash.begin());
   }
   return is_ok && rest.empty();
 }

@@ -27,7 +27,7 @@ FingerprintContent content_of(std::uint64_t seed) {
   const auto number = [&] { return static_cast<double>(random()) / 1e7 - 100; };
   FingerprintContent content{number(), number() * 1e-6, number(), std::abs(number()),
                              seed % 7 == 0 ? seed : 0};
-  for (std::byte& byte : content.md5) byte = static_cast<std::byte>(random() >> 5);
+  for (std::byte& byte : content.hash) byte = static_cast<std::byte>(random() >> 5);
   return content;
 }
 
@@ -90,7 +90,7 @@ void expect_same(const ReadBlocks& read, const std::vector<Given>& given) {
                              &FingerprintContent::l2norm})
       EXPECT_EQ(format_g(content.*field), format_g(given[i].content.*field));
     EXPECT_EQ(content.nan_count, given[i].content.nan_count);
-    EXPECT_EQ(content.md5, given[i].content.md5);
+    EXPECT_EQ(content.hash, given[i].content.hash);
   }
 }
 
@@ -136,7 +136,7 @@ TEST(Fingerprints, StatisticsPrintTheSameDigits) {
   for (const double value : values) {
     all.push_back(make_step(0, 0, 1).front());
     all.back().content.max = all.back().content.avg = value;
-    all.back().content.md5[0] = static_cast<std::byte>(all.size());
+    all.back().content.hash[0] = static_cast<std::byte>(all.size());
     add(encoder, all.back());
     // A single one that is out of range does not lengthen the others.
     ASSERT_TRUE(decode(decoder, encoder.take_block(), read));

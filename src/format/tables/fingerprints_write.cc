@@ -49,13 +49,13 @@ std::optional<float> find_float(double value) {
 // As bits: a NaN is itself, and the zeros are two.
 bool are_equal(const FingerprintContent& a, const FingerprintContent& b) {
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
-  return a.md5 == b.md5 && bits(a.max) == bits(b.max) && bits(a.min) == bits(b.min) &&
+  return a.hash == b.hash && bits(a.max) == bits(b.max) && bits(a.min) == bits(b.min) &&
          bits(a.avg) == bits(b.avg) && bits(a.l2norm) == bits(b.l2norm) && a.nan_count == b.nan_count;
 }
 
 std::uint64_t key_of(const FingerprintContent& content) {
   std::uint64_t key = 0;
-  std::memcpy(&key, content.md5.data(), sizeof key);
+  std::memcpy(&key, content.hash.data(), sizeof key);
   return key;
 }
 
@@ -123,7 +123,7 @@ void put_contents(std::string& out, std::span<const FingerprintContent> contents
   for (const FingerprintContent& content : contents)
     if (has_nan) Packer(out).number(content.nan_count);
   for (const FingerprintContent& content : contents)
-    out.append(reinterpret_cast<const char*>(content.md5.data()), content.md5.size());
+    out.append(reinterpret_cast<const char*>(content.hash.data()), content.hash.size());
 }
 
 }  // namespace

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kMostDamages = 100;  // more is no file of ours
 
-std::string md5_text(const std::array<std::byte, 16>& md5) {
+std::string hash_text(const std::array<std::byte, 16>& hash) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  for (const std::byte byte : md5) {
+  for (const std::byte byte : hash) {
     text.push_back(kDigits[std::to_integer<unsigned>(byte >> 4)]);
     text.push_back(kDigits[std::to_integer<unsigned>(byte & std::byte{15})]);
   }
@@ -30,7 +30,7 @@ SlotStatistics make_statistics(const SlotStatistics::Names& names,
                                const format::FingerprintContent& content) {
   return {names, PackedTexts(std::vector<std::string>{
                      format_g(content.max), format_g(content.min), format_g(content.avg),
-                     format_g(content.l2norm), std::to_string(content.nan_count), md5_text(content.md5)})};
+                     format_g(content.l2norm), std::to_string(content.nan_count), hash_text(content.hash)})};
 }
 
 SlotStatistics::Names column_names() {
