@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -30,65 +32,41 @@ void find_same(ResultGraph& run, const ResultGraph& other, bool is_golden, unsig
   });
 }
 
-// A tensor as rows along one of its axes. Row i has the elements of index i of that axis, wherever they are.
-class Rows {
+// A tensor in blocks along one of its axes: block i has the elements of indices i n to i n + n - 1 of that
+// axis, wherever they are. What is left over at the end is a block as well.
+class Blocks {
  public:
-  Rows(const model::TensorView& tensor, std::size_t axis) {
-    const auto count = static_cast<std::size_t>(tensor.shape[axis]);
-    for (std::size_t i = 0; i < count; ++i) {
-      model::TensorView row = tensor;
-      row.data += static_cast<std::ptrdiff_t>(i) * tensor.strides[axis] *
-                  static_cast<std::ptrdiff_t>(model::dtype_info(tensor.dtype).bits / 8);
-      row.shape.dims()[axis] = 1;
-      rows_.push_back(
-          math::finish(math::partial_stats(row, {.extremes = true, .sum = true, .squares = true})));
-      const double norm = rows_.back().l2norm;
-      sums_.push_back(sums_.back() + rows_.back().avg * static_cast<double>(rows_.back().count));
-      squares_.push_back(squares_.back() + norm * norm);
+  Blocks(const model::TensorView& tensor, std::size_t axis, std::int64_t n) {
+    const auto element = static_cast<std::ptrdiff_t>(model::dtype_info(tensor.dtype).bits / 8);
+    for (std::int64_t i = 0; i < tensor.shape[axis]; i += n) {
+      model::TensorView block = tensor;
+      block.data += i * tensor.strides[axis] * element;
+      block.shape.dims()[axis] = std::min(n, tensor.shape[axis] - i);
+      blocks_.push_back(
+          math::finish(math::partial_stats(block, {.extremes = true, .sum = true, .squares = true})));
     }
   }
 
-  std::uint64_t row_size() const { return rows_.empty() ? 0 : rows_.front().count; }
-  std::size_t count() const { return rows_.size(); }
-  double norm() const { return std::sqrt(squares_.back()); }
+  std::size_t count() const { return blocks_.size(); }
 
-  // The first of the rows that `part` is, without those that are taken.
-  std::optional<std::size_t> find(const TensorPrint& part, double tolerance,
-                                  const std::vector<bool>& taken) const {
-    const std::size_t length = part.exact.count / row_size();
-    for (std::size_t first = 0; first + length <= rows_.size(); ++first) {
-      const double norm = std::sqrt(std::max(0.0, squares_[first + length] - squares_[first]));
-      if (std::abs(norm - part.norm) > tolerance * part.norm || taken[first]) continue;
-      if (distance(print(first, length), part) <= tolerance) return first;
-    }
-    return std::nullopt;
-  }
-
-  // How much of the tensor is in rows that are not taken.
-  double norm_without(const std::vector<bool>& taken) const {
-    double squares = 0;
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (!taken[i]) squares += rows_[i].l2norm * rows_[i].l2norm;
-    return std::sqrt(squares);
-  }
-
- private:
+  // Of `length` blocks from `first` on.
   TensorPrint print(std::size_t first, std::size_t length) const {
-    TensorPrint print{.least = rows_[first].min, .greatest = rows_[first].max};
-    double squares = 0;
-    for (std::size_t i = first; i < first + length; ++i) {
-      print.exact.count += rows_[i].count;
-      print.least = std::min(print.least, rows_[i].min);
-      print.greatest = std::max(print.greatest, rows_[i].max);
-      squares += rows_[i].l2norm * rows_[i].l2norm;
+    TensorPrint print{.least = blocks_[first].min, .greatest = blocks_[first].max};
+    double sum = 0, squares = 0;
+    for (const math::Statistics& block : std::span(blocks_).subspan(first, length)) {
+      print.exact.count += block.count;
+      print.least = std::min(print.least, block.min);
+      print.greatest = std::max(print.greatest, block.max);
+      sum += block.avg * static_cast<double>(block.count);
+      squares += block.l2norm * block.l2norm;
     }
-    print.mean = (sums_[first + length] - sums_[first]) / static_cast<double>(print.exact.count);
+    print.mean = sum / static_cast<double>(print.exact.count);
     print.norm = std::sqrt(squares);
     return print;
   }
 
-  std::vector<math::Statistics> rows_;
-  std::vector<double> sums_{0}, squares_{0};
+ private:
+  std::vector<math::Statistics> blocks_;
 };
 
 using Place = std::tuple<std::int64_t, StepPart>;
@@ -111,45 +89,59 @@ class PartsOfResults {
     const auto parts = unknown_.find(place);
     const MadeTensor& made = other.nodes()[whole].results.front();
     if (parts == unknown_.end() || !made.shape || made.shape->rank() > kMostAxes) return false;
-    std::set<std::uint64_t> counts;
-    for (const std::uint32_t part : parts->second) counts.insert(count_of(part));
-    const auto fits = [&](std::uint64_t row) {
-      return std::ranges::any_of(
-          counts, [&](std::uint64_t count) { return count % row == 0 && count < made.print.exact.count; });
-    };
     std::optional<dump::StoredTensor> tensor;
     for (std::size_t axis = 0; axis < made.shape->rank(); ++axis) {
-      const std::int64_t count = (*made.shape)[axis];
-      if (count < 2 || !fits(made.print.exact.count / static_cast<std::uint64_t>(count))) continue;
+      // How much of the axis a part has, and the largest step in which all parts are whole.
+      std::map<std::int64_t, std::multimap<double, std::uint32_t>> by_length;
+      std::int64_t step = 0;
+      const std::int64_t size = (*made.shape)[axis];
+      const std::uint64_t row = size < 2 ? 0 : made.print.exact.count / static_cast<std::uint64_t>(size);
+      for (const std::uint32_t part : parts->second) {
+        const TensorPrint& print = print_of_part(part);
+        if (row == 0 || print.exact.count % row != 0 || print.exact.count >= made.print.exact.count) continue;
+        const auto length = static_cast<std::int64_t>(print.exact.count / row);
+        by_length[length].emplace(print.norm, part);
+        step = std::gcd(step, length);
+      }
+      if (step == 0 || size / step > kMostBlocks) continue;
       if (!tensor) tensor = read_tensor(other.runs(), made);
-      if (!tensor) return false;
-      if (tensor->view().shape.rank() != made.shape->rank()) return false;
-      if (take_parts(Rows(tensor->view(), axis), parts->second)) return true;
+      if (!tensor || tensor->view().shape.rank() != made.shape->rank()) return false;
+      if (take_parts(Blocks(tensor->view(), axis, step), step, by_length)) return true;
     }
     return false;
   }
 
  private:
   static constexpr std::size_t kMostAxes = 4;
+  static constexpr std::int64_t kMostBlocks = 4096;
 
-  std::uint64_t count_of(std::uint32_t part) const {
-    return run_.nodes()[part].results.front().print.exact.count;
+  const TensorPrint& print_of_part(std::uint32_t part) const {
+    return run_.nodes()[part].results.front().print;
   }
 
   // Whether the parts are the whole. Each part that is found is known from then on.
-  bool take_parts(const Rows& rows, const std::vector<std::uint32_t>& parts) {
-    std::vector<bool> taken(rows.count());
-    for (const std::uint32_t part : parts) {
-      const TensorPrint& print = run_.nodes()[part].results.front().print;
-      if (print.exact.count % rows.row_size() != 0 || print.exact.count >= rows.row_size() * rows.count())
-        continue;
-      const auto first = rows.find(print, run_.tolerance_of(part).prints, taken);
-      if (!first) continue;
-      std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(*first), print.exact.count / rows.row_size(),
-                  true);
-      run_.nodes()[part].is_known = true;
+  bool take_parts(const Blocks& blocks, std::int64_t step,
+                  std::map<std::int64_t, std::multimap<double, std::uint32_t>>& by_length) {
+    std::vector<bool> taken(blocks.count());
+    for (auto& [rows, parts] : by_length) {
+      const auto length = static_cast<std::size_t>(rows / step);
+      for (std::size_t first = 0; first + length <= blocks.count() && !parts.empty(); ++first) {
+        const TensorPrint print = blocks.print(first, length);
+        const double width = kLater.prints * print.norm;
+        for (auto part = parts.lower_bound(print.norm - width);
+             !taken[first] && part != parts.end() && part->first <= print.norm + width; ++part) {
+          if (distance(print, print_of_part(part->second)) > run_.tolerance_of(part->second).prints) continue;
+          std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(first), length, true);
+          run_.nodes()[part->second].is_known = true;
+          parts.erase(part);
+          break;
+        }
+      }
     }
-    return rows.norm_without(taken) <= kLater.prints * rows.norm();
+    double left = 0;
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      if (!taken[i]) left += blocks.print(i, 1).norm * blocks.print(i, 1).norm;
+    return std::sqrt(left) <= kLater.prints * blocks.print(0, blocks.count()).norm;
   }
 
   ResultGraph& run_;
