@@ -364,6 +364,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/judge/compare.cc
   compare/judge/open_questions.cc
   compare/judge/walk.cc
+  compare/judge/ways_to_pair.cc
   compare/key_slots.cc
   compare/measure/measure.cc
   compare/measure/not_finite.cc

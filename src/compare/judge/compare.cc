@@ -16,20 +16,19 @@
 #include "compare/facts/unfinished.h"
 #include "compare/judge/open_questions.h"
 #include "compare/judge/walk.h"
+#include "compare/judge/ways_to_pair.h"
 #include "compare/key_slots.h"
 #include "compare/measure/measure.h"
 #include "compare/measure/share.h"
 #include "compare/measure/tasks.h"
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
-#include "compare/pairs/across/renamed.h"
 #include "compare/pairs/filtered.h"
 #include "compare/pairs/frame/resumed.h"
 #include "compare/pairs/make_operator.h"
 #include "compare/pairs/pairing.h"
 #include "compare/pairs/quantised/fused_activations.h"
 #include "compare/pairs/quantised/quantisation.h"
-#include "compare/pairs/results/result_pairs.h"
 #include "compare/pairs/rows/axis_order.h"
 #include "compare/pairs/rows/common_rows.h"
 #include "compare/pairs/rows/pair_rows.h"
@@ -62,13 +61,6 @@ bool is_judged_by_gains(const dump::DumpSet& golden, const dump::DumpSet& actual
       !relation.is_across && relation.sharded == nullptr && relation.quantisation == nullptr;
   return !options.rtol && !options.atol && is_plain && !have_input_tensors(golden.runs(), actual.runs());
 }
-
-// The share of the forward pass that "no difference" must rest on, and which leaves it open what a difference
-// comes from.
-constexpr double kLeastCover = 0.9, kHardlyAny = 0.5;
-
-// Programs of which names pair fewer operators were written anew.
-constexpr double kRewritten = 0.5;
 
 // Compares the operators of a pairing in their order.
 class Comparer {
@@ -305,110 +297,6 @@ Result<> refuse_integers(std::string_view side, std::string_view other, const du
                                       std::string(other) +
                                       " with the ONNX model in floating point, and that one with " + name +
                                       (is_executed ? ", or record it without --as-executed" : ""));
-}
-
-// What a way to pair the operators of modules explains.
-struct Explained {
-  Answer answer = Answer::differs;
-  std::uint64_t agreeing = 0;  // operators of modules
-  double forward_share = 1;    // see Coverage
-};
-
-Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, const dump::DumpSet& actual,
-                               CompareOptions options) {
-  Explained explained;
-  options.across = is_across;
-  options.progress = {};
-  options.explain = false;
-  options.without.insert(std::string(kWhereValuesPart.name));
-  options.take = [&](const OperatorComparison& op) {
-    const auto agrees = [](const SlotComparison& slot) {
-      return side_of(slot) == model::Side::output && slot.metrics && is_fine(slot.verdict);
-    };
-    explained.agreeing += op.golden != nullptr && op.actual != nullptr && is_fine(op.verdict) &&
-                          computes_in_module(*op.golden) && std::ranges::any_of(op.slots, agrees);
-  };
-  OPDUMP_TRY(const Comparison comparison, compare_dumps(golden, actual, options));
-  explained.answer = comparison.outcome;
-  explained.forward_share = comparison.coverage.forward_share;
-  return explained;
-}
-
-// Where names leave many operators without a partner, as in a port, it is tried whether pairs by what
-// operators compute explain more. What these leave out is not known to be the same, so that only a whole
-// answer counts more than pairs by name without a difference that show half of the network.
-Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                  const CompareOptions& options) {
-  OPDUMP_TRY(const Explained by_name, explain_with(false, golden, actual, options));
-  if (by_name.answer == Answer::same) return false;
-  OPDUMP_TRY(const Explained across, explain_with(true, golden, actual, options));
-  if (across.answer == Answer::same) return true;
-  const bool is_unseen = by_name.answer != Answer::incomplete || by_name.forward_share < kHardlyAny;
-  constexpr std::uint64_t kMuchMore = 2;  // times as many: names say more than values where both differ
-  return is_unseen && across.agreeing > kMuchMore * by_name.agreeing;
-}
-
-bool has_modules(const dump::Runs& runs) {
-  for (std::uint32_t i = 0; i < runs.size(); ++i)
-    if (computes_in_module(runs.without_slots(i))) return true;
-  return false;
-}
-
-// Whether all operators are those of the program, on one rank.
-bool are_as_written(const dump::DumpSet& dump) {
-  const dump::Runs& runs = dump.runs();
-  for (std::uint32_t i = 0; i < runs.size(); ++i) {
-    const dump::OperatorRun run = runs.without_slots(i);
-    if (run.originals() != nullptr || model::has_trait(run.type, model::Trait::region)) return false;
-  }
-  return dump.rank_directories().size() == 1;
-}
-
-bool is_all_shown(const Pairing& results) {
-  return results.incomplete.empty() &&
-         std::ranges::find(results.pairs, Fusion::parting, &OperatorPair::fusion) == results.pairs.end();
-}
-
-// The results that both runs have, where names pair little of one program with another, and `pairs`, by name
-// or `is_across`, do not show that the two are the same. Where names pair the modules, they know better where
-// a difference comes from.
-Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                                 const CompareOptions& options, bool is_across,
-                                                 std::span<const OperatorPair> pairs) {
-  const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
-  const bool is_possible = !options.is_bitwise && !options.without.contains(kWhereValuesPart.name) &&
-                           !are_of_different_frameworks(golden, actual) &&
-                           (is_across || paired_share(golden_runs, actual_runs, pairs) < kRewritten) &&
-                           are_as_written(golden) && are_as_written(actual);
-  if (!is_possible) return std::optional<Pairing>();
-  OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
-  const bool are_modules_paired = !is_across && explained.forward_share >= kHardlyAny &&
-                                  (has_modules(golden_runs) || has_modules(actual_runs));
-  if (explained.answer == Answer::same) return std::optional<Pairing>();
-  std::optional<Pairing> results = pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
-  if (results && are_modules_paired && !is_all_shown(*results)) return std::optional<Pairing>();
-  return results;
-}
-
-// Tries other ways to pair than by name where names pair little; then `pairing` is of the way that explains
-// more, and `is_across` if it is not by name.
-Result<> pair_otherwise(const dump::DumpSet& golden, const dump::DumpSet& actual, const TailsOfBoth& tails,
-                        const CompareOptions& options, bool& is_across, Pairing& pairing) {
-  if (!is_across && may_be_renamed(golden.runs(), actual.runs(), pairing.pairs)) {
-    OPDUMP_TRY(is_across, explains_more_across(golden, actual, options));
-    if (is_across) {
-      OPDUMP_TRY(pairing, pair_across(golden.runs(), actual.runs(), tails, options.map, options.threads));
-      pairing.notes.insert(pairing.notes.begin(),
-                           "names pair few operators of the two runs: they are paired by what they compute");
-    }
-  }
-  OPDUMP_TRY(std::optional<Pairing> results,
-             pair_written_anew(golden, actual, options, is_across, pairing.pairs));
-  if (results) {
-    pairing = std::move(*results);
-    is_across = true;
-  }
-  return ok();
 }
 
 // Which rows of the runs are the same, if they have others. Then `pairing` is of them.

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -19,14 +21,18 @@ namespace {
 void find_same(ResultGraph& run, const ResultGraph& other, bool is_golden, unsigned threads) {
   parallel_for(run.nodes().size(), threads, [&](std::size_t i) {
     ResultNode& node = run.nodes()[i];
+    bool has_other_shape = false, is_found = false;
     node.is_known = !node.results.empty() && std::ranges::all_of(node.results, [&](const MadeTensor& made) {
       const PrintTolerance& tolerance = run.tolerance_of(static_cast<std::uint32_t>(i));
       return std::ranges::any_of(other.made().find(made.print, tolerance), [&](const MadeTensor* same) {
+        is_found = true;
+        has_other_shape |= made.shape != same->shape;
         return made.shape != same->shape ||
                (is_golden ? have_equal_elements(run.runs(), made, other.runs(), *same, tolerance)
                           : have_equal_elements(other.runs(), *same, run.runs(), made, tolerance));
       });
     });
+    node.is_permuted = !node.is_known && is_found && !has_other_shape && node.is_telling;
     node.has_lost_state = std::ranges::any_of(
         node.state, [&](const MadeTensor& made) { return other.made().find(made.print, kLater).empty(); });
   });
@@ -78,7 +84,7 @@ class PartsOfResults {
     for (std::uint32_t i = 0; i < run.nodes().size(); ++i) {
       const ResultNode& node = run.nodes()[i];
       if (node.is_known || !node.is_telling || node.results.size() != 1) continue;
-      if (node.results.front().print.is_distinctive()) unknown_[{run.step_of(i), node.part}].push_back(i);
+      unknown_[{run.step_of(i), node.part}].push_back(i);
     }
   }
 
@@ -89,6 +95,7 @@ class PartsOfResults {
     const auto parts = unknown_.find(place);
     const MadeTensor& made = other.nodes()[whole].results.front();
     if (parts == unknown_.end() || !made.shape || made.shape->rank() > kMostAxes) return false;
+    if (!made.print.is_distinctive()) return false;
     std::optional<dump::StoredTensor> tensor;
     for (std::size_t axis = 0; axis < made.shape->rank(); ++axis) {
       // How much of the axis a part has, and the largest step in which all parts are whole.
@@ -119,10 +126,12 @@ class PartsOfResults {
     return run_.nodes()[part].results.front().print;
   }
 
-  // Whether the parts are the whole. Each part that is found is known from then on.
+  // Whether the parts are the whole. Each part that is found is known from then on; parts of few elements, as
+  // one number for each row of a batch, only if all are found.
   bool take_parts(const Blocks& blocks, std::int64_t step,
                   std::map<std::int64_t, std::multimap<double, std::uint32_t>>& by_length) {
     std::vector<bool> taken(blocks.count());
+    std::vector<std::uint32_t> found;
     for (auto& [rows, parts] : by_length) {
       const auto length = static_cast<std::size_t>(rows / step);
       for (std::size_t first = 0; first + length <= blocks.count() && !parts.empty(); ++first) {
@@ -132,7 +141,7 @@ class PartsOfResults {
              !taken[first] && part != parts.end() && part->first <= print.norm + width; ++part) {
           if (distance(print, print_of_part(part->second)) > run_.tolerance_of(part->second).prints) continue;
           std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(first), length, true);
-          run_.nodes()[part->second].is_known = true;
+          found.push_back(part->second);
           parts.erase(part);
           break;
         }
@@ -141,12 +150,47 @@ class PartsOfResults {
     double left = 0;
     for (std::size_t i = 0; i < taken.size(); ++i)
       if (!taken[i]) left += blocks.print(i, 1).norm * blocks.print(i, 1).norm;
-    return std::sqrt(left) <= kLater.prints * blocks.print(0, blocks.count()).norm;
+    const bool are_all = std::sqrt(left) <= kLater.prints * blocks.print(0, blocks.count()).norm;
+    for (const std::uint32_t part : found)
+      run_.nodes()[part].is_known |= are_all || print_of_part(part).is_distinctive();
+    return are_all;
   }
 
   ResultGraph& run_;
   std::map<Place, std::vector<std::uint32_t>> unknown_;
 };
+
+using Line = std::tuple<Place, std::string, std::string>;  // and source and type
+
+// Numbers of which one program makes several where the other one makes their sum or their mean: losses of
+// micro-batches, of examples, or of heads.
+void find_sums(ResultGraph& run, ResultGraph& other) {
+  const auto is_unknown_number = [](const ResultNode& node) {
+    return !node.is_known && node.is_telling && node.results.size() == 1 &&
+           node.results.front().print.exact.count == 1;
+  };
+  std::map<Line, std::vector<std::uint32_t>> terms;
+  for (std::uint32_t i = 0; i < run.nodes().size(); ++i)
+    if (is_unknown_number(run.nodes()[i]))
+      terms[{{run.step_of(i), run.nodes()[i].part}, run.source_of(i), run.runs().without_slots(i).type}]
+          .push_back(i);
+  for (std::uint32_t i = 0; i < other.nodes().size(); ++i) {
+    ResultNode& sum = other.nodes()[i];
+    if (!is_unknown_number(sum)) continue;
+    const double wanted = sum.results.front().print.mean;
+    for (const auto& [line, executions] : terms) {
+      if (executions.size() < 2 || std::get<Place>(line) != Place(other.step_of(i), sum.part)) continue;
+      double total = 0;
+      for (const std::uint32_t term : executions) total += run.nodes()[term].results.front().print.mean;
+      const auto is_wanted = [&](double value) {
+        return std::abs(value - wanted) <= kLater.numbers * std::abs(wanted);
+      };
+      if (!is_wanted(total) && !is_wanted(total / static_cast<double>(executions.size()))) continue;
+      sum.is_known = true;
+      for (const std::uint32_t term : executions) run.nodes()[term].is_known = true;
+    }
+  }
+}
 
 void find_wholes(ResultGraph& run, const PartsOfResults& wholes, PartsOfResults& parts) {
   for (const auto& [place, executions] : wholes.unknown())
@@ -161,6 +205,8 @@ void find_known_results(ResultGraph& golden, ResultGraph& actual, unsigned threa
   PartsOfResults of_golden(golden), of_actual(actual);
   find_wholes(golden, of_golden, of_actual);
   find_wholes(actual, of_actual, of_golden);
+  find_sums(golden, actual);
+  find_sums(actual, golden);
 }
 
 }  // namespace opdump::compare

@@ -34,6 +34,10 @@ void find_what_leads_to_known(ResultGraph& run) {
              run.step_of(reader.execution) == run.step_of(execution);
     });
     const bool is_forward = node->part == StepPart::forward && !node->is_for_update;
+    node->is_parameter =
+        is_forward && node->feeds_step && std::ranges::any_of(node->readers, [&](const ResultReader& reader) {
+          return nodes[reader.execution].part == StepPart::update;
+        });
     node->leads_to_known = std::ranges::any_of(node->readers, [&](const ResultReader& reader) {
       const ResultNode& next = nodes[reader.execution];
       const bool is_aside = next.is_for_update && is_forward;
@@ -47,8 +51,8 @@ void find_what_leads_to_known(ResultGraph& run) {
 // Forwards: what is made of a result that is lost is lost, too, unless the other run has it.
 void spread(ResultGraph& run) {
   for (ResultNode& node : run.nodes()) {
-    node.is_lost = !node.is_constant && !node.is_known && !node.leads_to_known &&
-                   ((!node.results.empty() && !node.only_moves) || node.reads_lost);
+    node.is_lost = !node.is_constant && !node.is_known && !node.leads_to_known && !node.is_parameter &&
+                   ((!node.results.empty() && (!node.only_moves || node.is_permuted)) || node.reads_lost);
     if (!node.is_lost) continue;
     for (const ResultReader& reader : node.readers) run.nodes()[reader.execution].reads_lost = true;
   }
@@ -108,9 +112,7 @@ void find_lost_results(ResultGraph& run) {
 Extras excuse_extras(ResultGraph& run) {
   const std::span<ResultNode> nodes = run.nodes();
   const auto line_of = [&](std::uint32_t i) {
-    const dump::OperatorRun of = run.runs().without_slots(i);
-    const std::string source = of.op == nullptr ? std::string() : model::format_source(*of.op);
-    return std::pair(source.empty() ? operator_name(of) : source, of.type);
+    return std::pair(run.source_of(i), run.runs().without_slots(i).type);
   };
   std::set<std::pair<std::string, std::string>> shown;
   for (std::uint32_t i = 0; i < nodes.size(); ++i)

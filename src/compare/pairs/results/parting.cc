@@ -31,8 +31,7 @@ std::int64_t step_of(const ResultGraph& run, const PartingPoint& point) { return
 
 ProgramLine line_of(const ResultGraph& run, std::uint32_t execution) {
   const dump::OperatorRun of = run.runs().without_slots(execution);
-  const std::string source = of.op == nullptr ? std::string() : model::format_source(*of.op);
-  return {source.empty() ? operator_name(of) : source, of.type, run.step_of(execution), phase_of(of)};
+  return {run.source_of(execution), of.type, run.step_of(execution), phase_of(of)};
 }
 
 // Looks at what is lost with executions in their step.

@@ -56,6 +56,12 @@ bool ResultGraph::has_loss(std::uint32_t execution) const {
   return loss != losses_.end() && execution <= loss->second;
 }
 
+std::string ResultGraph::source_of(std::uint32_t execution) const {
+  const dump::OperatorRun run = runs().without_slots(execution);
+  const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
+  return source.empty() ? operator_name(run) : source;
+}
+
 std::string ResultGraph::describe(std::uint32_t execution) const {
   const dump::OperatorRun run = runs().without_slots(execution);
   const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);

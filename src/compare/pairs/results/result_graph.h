@@ -42,6 +42,8 @@ struct ResultNode {
   bool is_evaluation = false;                   // of a forward pass after the updates of its step
   bool is_layer = false;                        // it reads weights, as most operators of its kind
   bool only_moves = false;                      // its result is data, or has the elements of what it reads
+  bool is_permuted = false;                     // the other run has its elements in another order alone
+  bool is_parameter = false;                    // updates change what it makes
   bool is_constant = false;                     // made of no data
   bool is_telling = false;                      // its result shows what it is made of
   bool is_truth = false;                        // its result is true or false
@@ -69,6 +71,9 @@ class ResultGraph {
 
   // Whether gradients are computed behind an execution in its step.
   bool has_loss(std::uint32_t execution) const;
+
+  // Where the program calls it: "train.py:31", or its name if the recording does not say.
+  std::string source_of(std::uint32_t execution) const;
 
   // "`add_` at train.py:31", or its name alone.
   std::string describe(std::uint32_t execution) const;

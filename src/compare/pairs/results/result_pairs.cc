@@ -64,6 +64,13 @@ void excuse_extras(ResultGraph& golden, ResultGraph& actual, Pairing& pairing) {
                           run.describe(extras.first));
 }
 
+// Whether what is lost begins at an execution.
+bool begins_loss(const ResultGraph& run, std::uint32_t execution) {
+  if (execution == OperatorPair::kNone) return false;
+  const ResultNode& node = run.nodes()[execution];
+  return node.is_lost && !node.reads_lost;
+}
+
 void separate(ResultGraph& run, ResultGraph& other, std::uint32_t execution) {
   const std::uint32_t partner = std::exchange(run.nodes()[execution].partner, OperatorPair::kNone);
   if (partner != OperatorPair::kNone) other.nodes()[partner].partner = OperatorPair::kNone;
@@ -80,7 +87,8 @@ void append_single(Pairing& pairing, const ResultGraph& run, std::uint32_t execu
 
 }  // namespace
 
-std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, unsigned threads) {
+std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, unsigned threads,
+                                    const std::optional<OperatorPair>& accused) {
   if (!golden.is_recorded() || !actual.is_recorded() || golden.runs().size() == 0 ||
       actual.runs().size() == 0)
     return std::nullopt;
@@ -89,6 +97,8 @@ std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, 
   for (ResultGraph* run : {&of_golden, &of_actual}) find_lost_results(*run);
   const auto is_known = [](const ResultNode& node) { return node.is_known && node.is_telling; };
   if (std::ranges::none_of(of_golden.nodes(), is_known)) return std::nullopt;
+  if (accused && (begins_loss(of_golden, accused->golden) || begins_loss(of_actual, accused->actual)))
+    return std::nullopt;
   join_results(of_golden, of_actual);
   Pairing pairing;
   excuse_extras(of_golden, of_actual, pairing);

@@ -18,7 +18,10 @@ namespace opdump::compare {
 // Pairs the results that both runs have, and the two operators where the programs part, if they do, as
 // Fusion::parting; all else is left out. Where results are lost and the programs do not part, as the updates
 // of few parameters, Pairing::incomplete says which. Reads all tensors of both with `threads` threads.
-// Nothing if the runs have no result in common, or if a dump does not say who made what.
-std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, unsigned threads);
+// Nothing if the runs have no result in common, if a dump does not say who made what, or if the `accused`,
+// where other pairs find the first bad operator, are where the programs part: an operator that loses a result
+// and reads nothing that is lost.
+std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, unsigned threads,
+                                    const std::optional<OperatorPair>& accused = {});
 
 }  // namespace opdump::compare

@@ -1,0 +1,165 @@
+#include "compare/judge/ways_to_pair.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compare/compare.h"
+#include "compare/pairs/across/pair_across.h"
+#include "compare/pairs/across/renamed.h"
+#include "compare/pairs/results/result_pairs.h"
+#include "compare/rules/accuse/accuse.h"
+#include "compare/wiring/wiring.h"
+#include "model/operator_traits.h"
+
+namespace opdump::compare {
+namespace {
+
+// Programs of which names pair fewer operators were written anew, or in part.
+constexpr double kRewritten = 0.5, kPartlyRewritten = 0.98;
+
+// What a way to pair the operators of modules explains.
+struct Explained {
+  Answer answer = Answer::differs;
+  std::uint64_t agreeing = 0;  // operators of modules
+  double forward_share = 1;    // see Coverage
+  std::optional<OperatorComparison> first_bad = {};
+};
+
+Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, const dump::DumpSet& actual,
+                               CompareOptions options) {
+  Explained explained;
+  options.across = is_across;
+  options.progress = {};
+  options.explain = false;
+  options.without.insert(std::string(kWhereValuesPart.name));
+  options.take = [&](const OperatorComparison& op) {
+    const auto agrees = [](const SlotComparison& slot) {
+      return side_of(slot) == model::Side::output && slot.metrics && is_fine(slot.verdict);
+    };
+    explained.agreeing += op.golden != nullptr && op.actual != nullptr && is_fine(op.verdict) &&
+                          computes_in_module(*op.golden) && std::ranges::any_of(op.slots, agrees);
+  };
+  OPDUMP_TRY(const Comparison comparison, compare_dumps(golden, actual, options));
+  explained.answer = comparison.outcome;
+  explained.forward_share = comparison.coverage.forward_share;
+  explained.first_bad = comparison.first_bad;
+  return explained;
+}
+
+// Where names leave many operators without a partner, as in a port, it is tried whether pairs by what
+// operators compute explain more. What these leave out is not known to be the same, so that only a whole
+// answer counts more than pairs by name without a difference that show half of the network.
+Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                  const CompareOptions& options) {
+  OPDUMP_TRY(const Explained by_name, explain_with(false, golden, actual, options));
+  if (by_name.answer == Answer::same) return false;
+  OPDUMP_TRY(const Explained across, explain_with(true, golden, actual, options));
+  if (across.answer == Answer::same) return true;
+  const bool is_unseen = by_name.answer != Answer::incomplete || by_name.forward_share < kHardlyAny;
+  constexpr std::uint64_t kMuchMore = 2;  // times as many: names say more than values where both differ
+  return is_unseen && across.agreeing > kMuchMore * by_name.agreeing;
+}
+
+bool has_modules(const dump::Runs& runs) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (computes_in_module(runs.without_slots(i))) return true;
+  return false;
+}
+
+// Whether all operators are those of the program, on one rank.
+bool are_as_written(const dump::DumpSet& dump) {
+  const dump::Runs& runs = dump.runs();
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    const dump::OperatorRun run = runs.without_slots(i);
+    if (run.originals() != nullptr || model::has_trait(run.type, model::Trait::region)) return false;
+  }
+  return dump.rank_directories().size() == 1;
+}
+
+bool has_parting(const Pairing& results) {
+  return std::ranges::find(results.pairs, Fusion::parting, &OperatorPair::fusion) != results.pairs.end();
+}
+
+bool is_all_shown(const Pairing& results) { return results.incomplete.empty() && !has_parting(results); }
+
+// Where pairs by name find the first bad operator.
+std::optional<OperatorPair> find_accused(const dump::Runs& golden, const dump::Runs& actual,
+                                         const OperatorComparison& first_bad) {
+  const auto find = [](const dump::Runs& runs, const dump::OperatorRun* wanted) {
+    if (wanted == nullptr) return OperatorPair::kNone;
+    for (std::uint32_t i = 0; i < runs.size(); ++i) {
+      const dump::Runs::Section& section = runs.section_of(i);
+      if (section.step != wanted->step || section.rank != wanted->rank) continue;
+      const dump::OperatorRun run = runs.without_slots(i);
+      if (run.name == wanted->name && run.task == wanted->task) return i;
+    }
+    return OperatorPair::kNone;
+  };
+  return OperatorPair{.golden = find(golden, first_bad.golden.get()),
+                      .actual = find(actual, first_bad.actual.get())};
+}
+
+// Whether an operator makes something else, rather than the same with other rounding.
+bool differs_far(const OperatorComparison& op) {
+  constexpr double kFar = 1e-3;
+  return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
+    return side_of(slot) == model::Side::output && is_difference(slot.verdict) &&
+           (!slot.metrics || slot.metrics->relative_l2 > kFar);
+  });
+}
+
+// The results that both runs have, where names pair little of one program with another, and `pairs`, by name
+// or `is_across`, do not show that the two are the same. Where names pair the modules or most operators, they
+// know better where a difference comes from, unless what they name is no operator that loses a result.
+Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                                 const CompareOptions& options, bool is_across,
+                                                 std::span<const OperatorPair> pairs) {
+  const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
+  const bool is_possible = !options.is_bitwise && !options.without.contains(kWhereValuesPart.name) &&
+                           !are_of_different_frameworks(golden, actual) && are_as_written(golden) &&
+                           are_as_written(actual);
+  const double share = is_possible && !is_across ? paired_share(golden_runs, actual_runs, pairs) : 0;
+  if (!is_possible || share >= kPartlyRewritten) return std::optional<Pairing>();
+  OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
+  if (explained.answer == Answer::same) return std::optional<Pairing>();
+  const bool are_modules_paired = !is_across && explained.forward_share >= kHardlyAny &&
+                                  (has_modules(golden_runs) || has_modules(actual_runs));
+  const bool is_in_part = share >= kRewritten || are_modules_paired;
+  std::optional<OperatorPair> accused;
+  if (is_in_part && explained.first_bad)
+    accused = find_accused(golden_runs, actual_runs, *explained.first_bad);
+  std::optional<Pairing> results =
+      pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads, accused);
+  if (!results || !is_in_part) return results;
+  const bool is_mispaired = explained.first_bad && differs_far(*explained.first_bad);
+  const bool is_used = explained.answer == Answer::incomplete || is_mispaired
+                           ? is_all_shown(*results) || (is_mispaired && has_parting(*results))
+                           : has_parting(*results);
+  return is_used ? std::move(results) : std::optional<Pairing>();
+}
+
+}  // namespace
+
+Result<> pair_otherwise(const dump::DumpSet& golden, const dump::DumpSet& actual, const TailsOfBoth& tails,
+                        const CompareOptions& options, bool& is_across, Pairing& pairing) {
+  if (!is_across && may_be_renamed(golden.runs(), actual.runs(), pairing.pairs)) {
+    OPDUMP_TRY(is_across, explains_more_across(golden, actual, options));
+    if (is_across) {
+      OPDUMP_TRY(pairing, pair_across(golden.runs(), actual.runs(), tails, options.map, options.threads));
+      pairing.notes.insert(pairing.notes.begin(),
+                           "names pair few operators of the two runs: they are paired by what they compute");
+    }
+  }
+  OPDUMP_TRY(std::optional<Pairing> results,
+             pair_written_anew(golden, actual, options, is_across, pairing.pairs));
+  if (results) {
+    pairing = std::move(*results);
+    is_across = true;
+  }
+  return ok();
+}
+
+}  // namespace opdump::compare
