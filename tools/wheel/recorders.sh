@@ -95,11 +95,12 @@ names=()
 while read -r version abis; do
   case $version in '' | '#'*) continue ;; esac
   case " ${OPDUMP_WHEEL_TORCHES:-$version} " in *" $version "*) ;; *) continue ;; esac
-  headers=$(fetch_headers "$version")
+  headers=
   for abi in $abis; do
     name=torch-${version%.*}-abi$abi
     names+=("$name")
     [ -z "${OPDUMP_NEW_RECORDERS:-}" ] && [ -e "$built/$name/libopdump_torch.so" ] && continue
+    [ -n "$headers" ] || headers=$(fetch_headers "$version")
     while [ "$(jobs -rp | wc -l)" -ge "${OPDUMP_JOBS:-$(nproc)}" ]; do wait -n || true; done
     compile "$name" "$headers" "$abi" &
   done
