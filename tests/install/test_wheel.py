@@ -121,3 +121,26 @@ def test_what_a_release_makes_of_a_wheel(tmp_path, architecture, debian):
     assert {"simdjson", "re2", "libstdc++6", "nlohmann-json3-dev"} <= set(names) and len(names) == len(set(names))
     of_debian = {line.split()[2] for line in (ROOT / "tools/wheel/libraries.txt").read_text().splitlines() if f"_{debian}.deb" in line}
     assert len(of_debian) == 3 and of_debian <= {digest["content"] for part in parts for digest in part.get("hashes", [])}
+
+
+def test_the_packages_of_the_pages_are_named(tmp_path):
+    """They are in the program: with their licences, and in the list of parts with the hash of npm's archive."""
+    if not pathlib.Path("/usr/share/doc/libhdf5-dev/copyright").exists():
+        pytest.skip("no libhdf5-dev, whose licence a wheel has")
+    wheel = tmp_path / "opdump-0.1.0-py3-none-manylinux_2_28_x86_64.whl"
+    wheel.write_bytes(b"")
+    parts = json.loads(subprocess.run([ROOT / "tools/wheel/sbom.py", wheel, tmp_path], capture_output=True, text=True, check=True).stdout)["components"]
+    of_pages = {part["name"]: part for part in parts if part["purl"].startswith("pkg:npm/")}
+    asked = json.loads((ROOT / "web/package.json").read_text())
+    assert asked["dependencies"].keys() <= of_pages.keys() and not asked["devDependencies"].keys() & of_pages.keys()
+    assert of_pages["@dagrejs/dagre"]["purl"].startswith("pkg:npm/%40dagrejs/dagre@")
+    assert all(digest["alg"] == "SHA-512" and len(digest["content"]) == 128 for part in of_pages.values() for digest in part["hashes"])
+    (tmp_path / "tools/licences").mkdir(parents=True)
+    (tmp_path / "tools/licences/re2").write_text("of RE2\n")
+    made = subprocess.run([ROOT / "tools/wheel/licences.py", tmp_path / "tools", tmp_path / "licences"], capture_output=True, text=True, check=False)
+    if "npm is missing" in made.stderr or "npm could not bring" in made.stderr:
+        pytest.skip(made.stderr.splitlines()[0])
+    assert made.returncode == 0, made.stderr
+    there = {path.name: path.read_text() for path in (tmp_path / "licences").iterdir()}
+    assert there.keys() == {"re2", "libhdf5", *(name.replace("/", "-") for name in of_pages)}
+    assert all("MIT" in there[name.replace("/", "-")] for name in of_pages)
