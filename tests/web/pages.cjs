@@ -101,7 +101,7 @@ const scenarios = {
         hidden: worst.scrollHeight - worst.clientHeight };
     });
   },
-  // The labels that are painted in the curve while each third operator is looked at: pairs that meet, what is cut at the edge, and of how
+  // The labels that are painted in the curve while each fifth operator is looked at: pairs that meet, what is cut at the edge, and of how
   // many operators the name stood there.
   async labels(browser) {
     const page = await browser.newPage({ viewport: { width: 500, height: 844 } });
@@ -110,7 +110,7 @@ const scenarios = {
     const total = Number((await page.locator('#table p.hint').innerText()).match(/of ([\d,]+)/)[1].replace(',', ''));
     const found = { total, meet: [], cut: [], named: 0, limits: new Set() };
     for (const tolerance of [0, 2])
-      for (let op = 1; op <= total; op += 3) {
+      for (let op = 1; op <= total; op += 5) {
         const labels = await page.evaluate(async ([at, power]) => {
           location.hash = `op=${at}&tolerance=${power}`;
           for (let frame = 0; frame < 3; ++frame) await new Promise(requestAnimationFrame);

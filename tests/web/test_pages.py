@@ -93,7 +93,7 @@ def test_a_narrow_screen(page, packages, tmp_path):
 def test_labels_of_the_curve_hide_no_other(page, packages, tmp_path):
     found = look("labels", page.as_uri(), packages, tmp_path)
     assert (found["meet"], found["cut"]) == ([], []) and found["limits"] == ["tolerance", "tolerance × 100"], found
-    assert found["total"] > 200 and found["named"] == 2 * len(range(0, found["total"], 3)), found
+    assert found["total"] > 200 and found["named"] == 2 * len(range(0, found["total"], 5)), found
 
 
 def test_works(page, packages, tmp_path):
