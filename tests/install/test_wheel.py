@@ -86,6 +86,39 @@ def test_every_minor_version_of_torch_has_a_recorder():
     assert all(abis in (["1"], ["0", "1"]) for _, *abis in lines)
 
 
+def test_the_version_of_a_release(tmp_path):
+    """CMakeLists.txt, CHANGELOG.md and a tag agree; here they do."""
+    (tmp_path / "tools").mkdir()
+    for name in ("CMakeLists.txt", "CHANGELOG.md", "tools/check_version.sh"):
+        shutil.copy(ROOT / name, tmp_path / name)
+
+    def git(*words):
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+    def check_version():
+        done = subprocess.run([tmp_path / "tools/check_version.sh"], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "a release")
+    status, version = check_version()
+    assert status == 0, version
+    own = f"v{version.strip()}"
+    git("tag", own)
+    assert check_version() == (0, version)
+    log = (tmp_path / "CHANGELOG.md").read_text()
+    entry = next(line for line in log.splitlines() if line.startswith("## "))
+    (tmp_path / "CHANGELOG.md").write_text(log.replace(entry, f"## [Unreleased]\n\n{entry}", 1))
+    assert check_version() == (1, f'check_version.sh: CHANGELOG.md begins with "## [Unreleased]", and the version is {version}')
+    git("tag", "-d", own)
+    assert check_version() == (0, version)
+    (tmp_path / "CHANGELOG.md").write_text(log.replace(entry, "## [77.0] - 2026-11-30", 1))
+    assert check_version() == (1, f'check_version.sh: CHANGELOG.md begins with "## [77.0] - 2026-11-30", and the version is {version}')
+    git("tag", "v77.0")
+    assert check_version() == (1, f"check_version.sh: this commit is v77.0, and the version is {version}")
+
+
 def test_both_lists_of_archives_agree():
     """What a wheel is built with, and what pip fetches for a system that lacks it."""
     lines = {name: [line.split() for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
