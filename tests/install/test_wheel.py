@@ -39,6 +39,8 @@ def test_what_a_wheel_may_not_need(tmp_path):
     wheel = tmp_path / "opdump-0-py3-none-manylinux_2_5_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.write(os.environ["OPDUMP_BIN"], "opdump/bin/opdump")
+        program = pathlib.Path(os.environ["OPDUMP_BIN"]).read_bytes()
+        archive.writestr("opdump/lib/libopdump.so.0", program + b'"/home/someone/opdump/src/a.cc":1, sources/b.cc\0')
         for name in ("opdump/_core.cpython-311.so", "opdump/_core.pyi", "opdump/_torch/prebuilt/recorder.cpython-312.so"):
             archive.writestr(name, "")
     done = check(wheel)
@@ -46,6 +48,7 @@ def test_what_a_wheel_may_not_need(tmp_path):
     said = done.stdout.splitlines()
     assert "opdump/bin/opdump: needs libstdc++.so.6" in said
     assert any(line.startswith("opdump/bin/opdump: needs GLIBC_2.") and line.endswith(" of libc.so.6") for line in said), said
+    assert "opdump/lib/libopdump.so.0: names /home/someone/opdump/src/a.cc" in said
     assert {"no recorder for cpython-311.so", "no _core for cpython-312.so", "no recorder for any PyTorch"} <= set(said)
 
 

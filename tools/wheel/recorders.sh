@@ -48,8 +48,9 @@ END
   echo "$target/torch/include"
 }
 
-# As -I: libstdc++ includes those of libc after its own.
+# As -I: libstdc++ includes those of libc after its own. Messages of torch's checks name files: not by where they are on this machine.
 flags=(-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w -nostdinc++
+  -fmacro-prefix-map="$adapter/=adapters/torch/" -fmacro-prefix-map="$cache/headers/=" -fmacro-prefix-map="$tools/=" -fmacro-prefix-map="$work/="
   -I"$adapter" -I"$adapter/include" -I"$adapter/../common" -I"$adapter/../../include" -I"$here/libstdcxx"
   -I"$tools/gcc/usr/include/c++/10" -I"$tools/gcc/usr/include/$arch-linux-gnu/c++/10" -I"$tools/gcc/usr/include/c++/10/backward")
 compiler=("$tools/bin/c++")
