@@ -583,7 +583,8 @@ set(OPDUMP_TESTS_serve serve/max_grid_test.cc)
 # Of which the pages are built.
 set(OPDUMP_WEB_SOURCES
   index.html package.json package-lock.json tsconfig.json vite.config.js src/common.tsx src/curve.tsx src/data.ts src/elements.tsx src/format.ts
-  src/graph.tsx src/header.tsx src/judge.ts src/main.tsx src/modules.tsx src/operator.tsx src/ranks.tsx src/store.ts src/style.css src/table.tsx)
+  src/graph.tsx src/header.tsx src/health.tsx src/judge.ts src/labels.ts src/main.tsx src/marks.ts src/modules.tsx src/operator.tsx src/ranks.tsx
+  src/store.ts src/style.css src/table.tsx)
 
 # The programs' own: linked by nothing that records or that Python loads.
 list(APPEND OPDUMP_TOOL_SOURCES

@@ -52,5 +52,6 @@ fi
 
 tools/wheel/recorders.sh $build/recorders "${pythons[@]}"
 tools/wheel/stand_ins.sh $build/recorders
-"$tools/venv/bin/python" tools/wheel/assemble.py $build/stage $build/recorders manylinux_2_28_$arch "$tools/licences" dist
+tools/wheel/licences.py "$tools" $build/licences
+"$tools/venv/bin/python" tools/wheel/assemble.py $build/stage $build/recorders manylinux_2_28_$arch $build/licences dist
 "$tools/venv/bin/python" tools/wheel/check_wheel.py dist/opdump-*-manylinux_2_28_$arch.whl

@@ -20,6 +20,7 @@ for word in "$@"; do
 done
 took() { echo "release.sh: $1 took $((SECONDS - begin)) s" >&2 && begin=$SECONDS; }
 begin=$SECONDS
+version=$(tools/check_version.sh)
 if [ -n "$built" ]; then
   find dist -mindepth 1 ! -name '*.whl' -delete
 else
@@ -56,6 +57,7 @@ source=dist/$(basename "$work"/sdist/*.tar.gz)
 install -D -m 644 "$work/pages/page_asset.cc" "$(echo "$work"/sdist/*/)/web/built/page_asset.cc"
 (cd "$work/sdist" && tar --sort=name --mtime=@1577836800 --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r,go-w -cf - */) | gzip -n9 >"$source"
 rm -rf "$work"
+for file in dist/*; do [[ $file == *[-_]$version[-_.]* ]] || { echo "release.sh: $file is of another version than $version" >&2 && exit 1; }; done
 (cd dist && sha256sum -- * >SHA256SUMS)
 cat dist/SHA256SUMS
 took "packages, archive and checksums"

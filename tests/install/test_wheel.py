@@ -39,6 +39,8 @@ def test_what_a_wheel_may_not_need(tmp_path):
     wheel = tmp_path / "opdump-0-py3-none-manylinux_2_5_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.write(os.environ["OPDUMP_BIN"], "opdump/bin/opdump")
+        program = pathlib.Path(os.environ["OPDUMP_BIN"]).read_bytes()
+        archive.writestr("opdump/lib/libopdump.so.0", program + b'"/home/someone/opdump/src/a.cc":1, sources/b.cc\0')
         for name in ("opdump/_core.cpython-311.so", "opdump/_core.pyi", "opdump/_torch/prebuilt/recorder.cpython-312.so"):
             archive.writestr(name, "")
     done = check(wheel)
@@ -46,6 +48,7 @@ def test_what_a_wheel_may_not_need(tmp_path):
     said = done.stdout.splitlines()
     assert "opdump/bin/opdump: needs libstdc++.so.6" in said
     assert any(line.startswith("opdump/bin/opdump: needs GLIBC_2.") and line.endswith(" of libc.so.6") for line in said), said
+    assert "opdump/lib/libopdump.so.0: names /home/someone/opdump/src/a.cc" in said
     assert {"no recorder for cpython-311.so", "no _core for cpython-312.so", "no recorder for any PyTorch"} <= set(said)
 
 
@@ -86,6 +89,39 @@ def test_every_minor_version_of_torch_has_a_recorder():
     assert all(abis in (["1"], ["0", "1"]) for _, *abis in lines)
 
 
+def test_the_version_of_a_release(tmp_path):
+    """CMakeLists.txt, CHANGELOG.md and a tag agree; here they do."""
+    (tmp_path / "tools").mkdir()
+    for name in ("CMakeLists.txt", "CHANGELOG.md", "tools/check_version.sh"):
+        shutil.copy(ROOT / name, tmp_path / name)
+
+    def git(*words):
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+    def check_version():
+        done = subprocess.run([tmp_path / "tools/check_version.sh"], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "a release")
+    status, version = check_version()
+    assert status == 0, version
+    own = f"v{version.strip()}"
+    git("tag", own)
+    assert check_version() == (0, version)
+    log = (tmp_path / "CHANGELOG.md").read_text()
+    entry = next(line for line in log.splitlines() if line.startswith("## "))
+    (tmp_path / "CHANGELOG.md").write_text(log.replace(entry, f"## [Unreleased]\n\n{entry}", 1))
+    assert check_version() == (1, f'check_version.sh: CHANGELOG.md begins with "## [Unreleased]", and the version is {version}')
+    git("tag", "-d", own)
+    assert check_version() == (0, version)
+    (tmp_path / "CHANGELOG.md").write_text(log.replace(entry, "## [77.0] - 2026-11-30", 1))
+    assert check_version() == (1, f'check_version.sh: CHANGELOG.md begins with "## [77.0] - 2026-11-30", and the version is {version}')
+    git("tag", "v77.0")
+    assert check_version() == (1, f"check_version.sh: this commit is v77.0, and the version is {version}")
+
+
 def test_both_lists_of_archives_agree():
     """What a wheel is built with, and what pip fetches for a system that lacks it."""
     lines = {name: [line.split() for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
@@ -121,3 +157,26 @@ def test_what_a_release_makes_of_a_wheel(tmp_path, architecture, debian):
     assert {"simdjson", "re2", "libstdc++6", "nlohmann-json3-dev"} <= set(names) and len(names) == len(set(names))
     of_debian = {line.split()[2] for line in (ROOT / "tools/wheel/libraries.txt").read_text().splitlines() if f"_{debian}.deb" in line}
     assert len(of_debian) == 3 and of_debian <= {digest["content"] for part in parts for digest in part.get("hashes", [])}
+
+
+def test_the_packages_of_the_pages_are_named(tmp_path):
+    """They are in the program: with their licences, and in the list of parts with the hash of npm's archive."""
+    if not pathlib.Path("/usr/share/doc/libhdf5-dev/copyright").exists():
+        pytest.skip("no libhdf5-dev, whose licence a wheel has")
+    wheel = tmp_path / "opdump-0.1.0-py3-none-manylinux_2_28_x86_64.whl"
+    wheel.write_bytes(b"")
+    parts = json.loads(subprocess.run([ROOT / "tools/wheel/sbom.py", wheel, tmp_path], capture_output=True, text=True, check=True).stdout)["components"]
+    of_pages = {part["name"]: part for part in parts if part["purl"].startswith("pkg:npm/")}
+    asked = json.loads((ROOT / "web/package.json").read_text())
+    assert asked["dependencies"].keys() <= of_pages.keys() and not asked["devDependencies"].keys() & of_pages.keys()
+    assert of_pages["@dagrejs/dagre"]["purl"].startswith("pkg:npm/%40dagrejs/dagre@")
+    assert all(digest["alg"] == "SHA-512" and len(digest["content"]) == 128 for part in of_pages.values() for digest in part["hashes"])
+    (tmp_path / "tools/licences").mkdir(parents=True)
+    (tmp_path / "tools/licences/re2").write_text("of RE2\n")
+    made = subprocess.run([ROOT / "tools/wheel/licences.py", tmp_path / "tools", tmp_path / "licences"], capture_output=True, text=True, check=False)
+    if "npm is missing" in made.stderr or "npm could not bring" in made.stderr:
+        pytest.skip(made.stderr.splitlines()[0])
+    assert made.returncode == 0, made.stderr
+    there = {path.name: path.read_text() for path in (tmp_path / "licences").iterdir()}
+    assert there.keys() == {"re2", "libhdf5", *(name.replace("/", "-") for name in of_pages)}
+    assert all("MIT" in there[name.replace("/", "-")] for name in of_pages)

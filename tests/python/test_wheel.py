@@ -6,7 +6,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import sysconfig
 
 import pytest
 
@@ -27,22 +26,9 @@ def version_of_torch():
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """A virtual environment with the wheel and the system's torch. As a wheel has them: the recorder's library under the version of
-    its torch, and a module under that of Python."""
+    """A virtual environment with the wheel and the system's torch."""
     folder = tmp_path_factory.mktemp("wheel")
-    run("cmake", "--install", BUILD, "--prefix", folder / "stage", "--strip")
-    package = folder / "stage/lib/opdump/python/opdump"
-    module = next((package / "_torch/adapters").rglob("recorder.so"))
-    version, abi = version_of_torch()
-    place = folder / f"recorders/torch-{version}-abi{abi}"
-    place.mkdir(parents=True)
-    shutil.copy(module, folder / f"recorders/recorder{sysconfig.get_config_var('EXT_SUFFIX')}")
-    shutil.copy(next((folder / "stage").glob("lib*/**/libopdump_torch.so")), place)
-    shutil.rmtree(package / "_torch/adapters")
-    (folder / "licences").mkdir()
-    (folder / "licences/none").write_text("none\n")
-    wheels = [run(sys.executable, ROOT / "tools/wheel/assemble.py", folder / "stage", folder / "recorders", "linux_x86_64", folder / "licences",
-                  folder / out).stdout.strip() for out in ("once", "twice")]
+    wheels = [run(sys.executable, ROOT / "tools/wheel/of_build.py", BUILD, folder / out).stdout.strip() for out in ("once", "twice")]
     assert pathlib.Path(wheels[0]).read_bytes() == pathlib.Path(wheels[1]).read_bytes(), "the same input gives the same bytes"
     run(sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", folder / "venv")
     run(sys.executable, "-m", "pip", "--python", folder / "venv/bin/python", "install", "--no-index", "--no-deps", wheels[0])

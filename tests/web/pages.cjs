@@ -48,6 +48,23 @@ const violations = async (page) => {
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.target.join(' ')).join(', ')}`);
 };
 
+// Keeps in window.labels where on the canvas of the curve the text of the latest drawing is.
+const keepLabels = () => {
+  const drawing = CanvasRenderingContext2D.prototype, { fillText, clearRect } = drawing;
+  drawing.clearRect = function (...box) {
+    if (this.canvas.closest('#curve')) window.labels = [];
+    return clearRect.apply(this, box);
+  };
+  drawing.fillText = function (text, x, y, ...more) {
+    const size = this.measureText(text), to = this.getTransform();
+    const ends = [[x - size.actualBoundingBoxLeft, y - size.actualBoundingBoxAscent], [x + size.actualBoundingBoxRight, y + size.actualBoundingBoxDescent]]
+      .map(([a, b]) => to.transformPoint({ x: a, y: b }));
+    const [xs, ys] = [ends.map((end) => end.x), ends.map((end) => end.y)];
+    if (this.canvas.closest('#curve')) window.labels.push({ text, left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) });
+    return fillText.call(this, text, x, y, ...more);
+  };
+};
+
 const scenarios = {
   // What is drawn before anything was measured by an observer: a page that is printed at once has no more frames than that.
   async still(browser) {
@@ -83,6 +100,33 @@ const scenarios = {
       return { links: beyond('nav a'), columns: beyond('[aria-label="The worst elements"] td'), rows: worst.querySelectorAll('tbody tr').length,
         hidden: worst.scrollHeight - worst.clientHeight };
     });
+  },
+  // The labels that are painted in the curve while each fifth operator is looked at: pairs that meet, what is cut at the edge, and of how
+  // many operators the name stood there.
+  async labels(browser) {
+    const page = await browser.newPage({ viewport: { width: 500, height: 844 } });
+    await page.addInitScript(keepLabels);
+    await page.goto(address);
+    const total = Number((await page.locator('#table p.hint').innerText()).match(/of ([\d,]+)/)[1].replace(',', ''));
+    const found = { total, meet: [], cut: [], named: 0, limits: new Set() };
+    for (const tolerance of [0, 2])
+      for (let op = 1; op <= total; op += 5) {
+        const labels = await page.evaluate(async ([at, power]) => {
+          location.hash = `op=${at}&tolerance=${power}`;
+          for (let frame = 0; frame < 3; ++frame) await new Promise(requestAnimationFrame);
+          return window.labels;
+        }, [op, tolerance]);
+        const name = (await page.locator('#operator .title').innerText()).split('/').pop();
+        const { width, height } = await page.evaluate(() => { const { width, height } = document.querySelector('#curve canvas'); return { width, height }; });
+        found.named += labels.some(({ text }) => text === name);
+        for (const [i, a] of labels.entries()) {
+          if (a.text.startsWith('tolerance')) found.limits.add(a.text);
+          if (a.left < 0 || a.top < 0 || a.right > width || a.bottom > height) found.cut.push(a.text);
+          for (const b of labels.slice(i + 1)) if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) found.meet.push(`${a.text} | ${b.text}`);
+        }
+        if (op === 1) await page.locator('#curve').screenshot({ path: `${folder}/labels-500-${tolerance}.png` });
+      }
+    return { ...found, limits: [...found.limits] };
   },
   // Each size and scheme: a picture, and what is wrong with the page.
   async looks(browser) {

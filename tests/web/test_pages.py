@@ -90,6 +90,12 @@ def test_a_narrow_screen(page, packages, tmp_path):
     assert (found["links"], found["columns"], found["hidden"]) == (0, 0, 0) and found["rows"] == 20, found
 
 
+def test_labels_of_the_curve_hide_no_other(page, packages, tmp_path):
+    found = look("labels", page.as_uri(), packages, tmp_path)
+    assert (found["meet"], found["cut"]) == ([], []) and found["limits"] == ["tolerance", "tolerance × 100"], found
+    assert found["total"] > 200 and found["named"] == 2 * len(range(0, found["total"], 5)), found
+
+
 def test_works(page, packages, tmp_path):
     found = look("works", page.as_uri(), packages, tmp_path)
     assert found["errors"] == []

@@ -2,7 +2,8 @@
 """Whether a wheel runs where its name says: check_wheel.py WHEEL
 
 Every library and program in it asks for nothing but glibc of at most the version in the name; recorders also for the libstdc++
-of that time and the libraries of PyTorch. Each Python that it reads dumps in can record, too. Prints sizes. Needs readelf."""
+of that time and the libraries of PyTorch. None names a source by where it was on the machine that built it, so that another one makes the
+same bytes. Each Python that it reads dumps in can record, too. Prints sizes. Needs readelf."""
 
 import os
 import pathlib
@@ -16,6 +17,8 @@ SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1
 OURS = {"libopdump.so.0", "libopdump_onnxruntime.so.0", "libopdump_torch.so"}
 OF_TORCH = {"libtorch_cpu.so", "libc10.so", "libstdc++.so.6", "libgcc_s.so.1"}
 LIBSTDCXX = {"GLIBCXX": (3, 4, 25), "CXXABI": (1, 3, 11), "GCC": (8, 0, 0)}  # of gcc 8, which manylinux_2_28 has
+
+SOURCE = re.compile(rb"(?<![\w.+/-])/[\w.+/-]+\.(?:cc|cpp|c|hpp|h)\b")
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -43,6 +46,8 @@ def problems(name: str, file: pathlib.Path, glibc: tuple[int, ...]):
         family, _, version = word.partition("_")
         if family in limits and numbers(version) > limits[family]:
             yield f"needs {word} of {library}"
+    if source := SOURCE.search(file.read_bytes()):
+        yield f"names {source[0].decode()}"
 
 
 def lacks(names: list[str]):

@@ -48,8 +48,9 @@ END
   echo "$target/torch/include"
 }
 
-# As -I: libstdc++ includes those of libc after its own.
+# As -I: libstdc++ includes those of libc after its own. Messages of torch's checks name files: not by where they are on this machine.
 flags=(-std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w -nostdinc++
+  -fmacro-prefix-map="$adapter/=adapters/torch/" -fmacro-prefix-map="$cache/headers/=" -fmacro-prefix-map="$tools/=" -fmacro-prefix-map="$work/="
   -I"$adapter" -I"$adapter/include" -I"$adapter/../common" -I"$adapter/../../include" -I"$here/libstdcxx"
   -I"$tools/gcc/usr/include/c++/10" -I"$tools/gcc/usr/include/$arch-linux-gnu/c++/10" -I"$tools/gcc/usr/include/c++/10/backward")
 compiler=("$tools/bin/c++")
@@ -95,11 +96,12 @@ names=()
 while read -r version abis; do
   case $version in '' | '#'*) continue ;; esac
   case " ${OPDUMP_WHEEL_TORCHES:-$version} " in *" $version "*) ;; *) continue ;; esac
-  headers=$(fetch_headers "$version")
+  headers=
   for abi in $abis; do
     name=torch-${version%.*}-abi$abi
     names+=("$name")
     [ -z "${OPDUMP_NEW_RECORDERS:-}" ] && [ -e "$built/$name/libopdump_torch.so" ] && continue
+    [ -n "$headers" ] || headers=$(fetch_headers "$version")
     while [ "$(jobs -rp | wc -l)" -ge "${OPDUMP_JOBS:-$(nproc)}" ]; do wait -n || true; done
     compile "$name" "$headers" "$abi" &
   done

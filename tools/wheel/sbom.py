@@ -2,14 +2,16 @@
 """What is in a wheel besides opdump, as CycloneDX: sbom.py WHEEL TOOLS >FILE
 
 TOOLS is the folder of tools/wheel/toolchain.sh. Versions come from tools/wheel/libraries.txt, from the packages whose headers were
-compiled in, and from those of PyPI that it installed."""
+compiled in, from those of PyPI that it installed, and from web/package-lock.json."""
 
+import base64
 import hashlib
 import json
 import pathlib
 import re
 import subprocess
 import sys
+import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = ("nlohmann-json3-dev", "libcli11-dev", "libhwy-dev", "libprotozero-dev", "libhdf5-dev", "libxxhash-dev")
@@ -18,7 +20,7 @@ HEADERS = ("nlohmann-json3-dev", "libcli11-dev", "libhwy-dev", "libprotozero-dev
 def component(name, version, url, digest=None):
     found = {"type": "library", "bom-ref": url, "name": name, "version": version, "purl": url}
     if digest:
-        found["hashes"] = [{"alg": "SHA-256", "content": digest}]
+        found["hashes"] = [{"alg": f"SHA-{len(digest) * 4}", "content": digest}]
     return found
 
 
@@ -48,13 +50,27 @@ def of_pypi(tools):
             yield component(name, version, f"pkg:pypi/{name}@{version}")
 
 
+def packages_of_pages():
+    """(name, what the lock file says of it) of each that the pages contain."""
+    lock = json.loads((HERE.parents[1] / "web/package-lock.json").read_text(encoding="utf-8"))
+    for place, facts in sorted(lock["packages"].items()):
+        if place and not facts.get("dev"):
+            yield place.removeprefix("node_modules/"), facts
+
+
+def in_pages():
+    for name, facts in packages_of_pages():
+        digest = base64.b64decode(facts["integrity"].removeprefix("sha512-")).hex()
+        yield component(name, facts["version"], f"pkg:npm/{urllib.parse.quote(name)}@{facts['version']}", digest)
+
+
 def main():
     wheel, tools = map(pathlib.Path, sys.argv[1:])
     version = wheel.name.split("-")[1]
     described = component("opdump", version, f"pkg:pypi/opdump@{version}", hashlib.sha256(wheel.read_bytes()).hexdigest())
     described["type"] = "application"
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}[re.search(r"manylinux_\d+_\d+_(\w+)\.whl", wheel.name)[1]]
-    parts = [*linked(architecture), *headers(), *of_pypi(tools)]
+    parts = [*linked(architecture), *headers(), *of_pypi(tools), *in_pages()]
     print(json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": described}, "components": parts,
                       "dependencies": [{"ref": described["bom-ref"], "dependsOn": [part["bom-ref"] for part in parts]}]}, indent=2))
 

@@ -5,6 +5,8 @@ import { askCurve, nameOf, type CurveLine, type Operator, type Point, type Resul
 import { colour, InShell, Section, useTheme, useWidth } from './common';
 import { short } from './format';
 import { errorOf } from './judge';
+import type { Box } from './labels';
+import { paintBands, paintMarks, type Pin } from './marks';
 import { setView, useView } from './store';
 
 const most = 8; // lines
@@ -49,67 +51,6 @@ function linesOf(result: Result, measure: (op: Operator) => number, closer: Curv
   return lines.filter((line) => shown.has(line));
 }
 
-const phaseColour: Record<string, string> = { forward: 'band1', backward: 'band2', optimizer: 'band3' };
-
-function paintBands(plot: uPlot, points: Point[]) {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-  ctx.textAlign = 'left';
-  ctx.textBaseline = 'alphabetic';
-  for (let first = 0; first < points.length;) {
-    let last = first;
-    while (last + 1 < points.length && points[last + 1].phase === points[first].phase) ++last;
-    const phase = points[first].phase;
-    const left = Math.max(bbox.left, plot.valToPos(points[first].at - 0.5, 'x', true)), right = Math.min(bbox.left + bbox.width, plot.valToPos((points[last + 1]?.at ?? points[last].at + 1) - 0.5, 'x', true));
-    if (phaseColour[phase] && right > left) {
-      ctx.fillStyle = colour(phaseColour[phase]);
-      ctx.fillRect(left, bbox.top, right - left, bbox.height);
-      if (right - left > 70 * devicePixelRatio) {
-        ctx.fillStyle = colour('soft');
-        ctx.fillText(phase, left + 6 * devicePixelRatio, bbox.top + 14 * devicePixelRatio);
-      }
-    }
-    first = last + 1;
-  }
-  ctx.restore();
-}
-
-function paintMarks(plot: uPlot, limit: number | null, limitName: string, pin: [number, number, string] | null) {
-  const { ctx, bbox } = plot;
-  const unit = devicePixelRatio;
-  ctx.save();
-  ctx.font = `600 ${11 * unit}px system-ui, sans-serif`;
-  ctx.textAlign = 'left';
-  ctx.textBaseline = 'alphabetic';
-  if (limit !== null) {
-    const y = plot.valToPos(limit, 'y', true);
-    ctx.strokeStyle = ctx.fillStyle = colour('bad');
-    ctx.setLineDash([6 * unit, 4 * unit]);
-    ctx.lineWidth = 1.5 * unit;
-    ctx.beginPath(); ctx.moveTo(bbox.left, y); ctx.lineTo(bbox.left + bbox.width, y); ctx.stroke();
-    ctx.setLineDash([]);
-    const width = ctx.measureText(limitName).width;
-    ctx.fillText(limitName, bbox.left + bbox.width - width - 6 * unit, y - 5 * unit);
-  }
-  if (pin) {
-    const [x, y] = [plot.valToPos(pin[0], 'x', true), plot.valToPos(pin[1], 'y', true)];
-    ctx.strokeStyle = ctx.fillStyle = colour('bad');
-    ctx.lineWidth = 2 * unit;
-    ctx.beginPath(); ctx.arc(x, y, 6 * unit, 0, 7); ctx.stroke();
-    const text = pin[2], width = ctx.measureText(text).width;
-    const left = Math.max(bbox.left + 4 * unit, Math.min(x - width / 2, bbox.left + bbox.width - width - 4 * unit));
-    const above = y - 14 * unit > bbox.top + 22 * unit ? y - 12 * unit : y + 22 * unit;
-    ctx.fillStyle = colour('card');
-    ctx.globalAlpha = 0.7;  // the line below it stays to be seen
-    ctx.fillRect(left - 3 * unit, above - 11 * unit, width + 6 * unit, 15 * unit);
-    ctx.globalAlpha = 1;
-    ctx.fillStyle = colour('bad');
-    ctx.fillText(text, left, above);
-  }
-  ctx.restore();
-}
-
 const lineColours = ['line1', 'line2', 'line3', 'line4', 'line5', 'line6', 'line7', 'line8'];
 
 export function Curve(props: {
@@ -137,17 +78,19 @@ export function Curve(props: {
     const top = Math.max(10, ...finite) * 10;
     const clamped = (value: number) => (Number.isNaN(value) ? null : Math.min(top, Math.max(floor, value)));
     const columns = lines.map((line) => longest.points.map((_, i) => (i < line.points.length ? clamped(line.points[i].value) : null)));
-    const pinOf = (id: number): [number, number, string] | null => {
+    const pinOf = (id: number): Pin | null => {
       for (const line of lines) {
         const at = line.points.findIndex((one) => one.id === id);
-        if (at >= 0) return [longest.points[at].at, clamped(line.points[at].value) ?? floor, (line.points[at].name || (props.result.byId.get(id)?.name ?? '')).split('/').slice(width < 500 ? -1 : -2).join('/')];
+        if (at >= 0) return { x: longest.points[at].at, y: clamped(line.points[at].value) ?? floor, name: (line.points[at].name || (props.result.byId.get(id)?.name ?? '')).split('/').slice(width < 500 ? -1 : -2).join('/') };
       }
       return null;
     };
+    let phases: Box[] = [];
     let asking: ReturnType<typeof setTimeout> | undefined;
     const paint = (made: uPlot) => {
       const { op, tolerance } = marks.current;
-      paintMarks(made, props.withLimit ? 10 ** tolerance : null, tolerance === 0 ? 'tolerance' : `tolerance × ${short(10 ** tolerance)}`, pinOf(op || (props.result.firstBad?.id ?? 0)));
+      const limit = { value: 10 ** tolerance, name: tolerance === 0 ? 'tolerance' : `tolerance × ${short(10 ** tolerance)}` };
+      paintMarks(made, props.withLimit ? limit : null, pinOf(op || (props.result.firstBad?.id ?? 0)), phases);
     };
     // Of a large result, a part that was chosen with the mouse is asked for; the whole curve has only its worst.
     const look = async (made: uPlot) => {
@@ -166,7 +109,7 @@ export function Curve(props: {
       ],
       series: [{ label: 'position' }, ...lines.map((line, i) => ({ label: line.name, stroke: colour(lineColours[i]), width: 1.75, points: { show: longest.points.length < 120, size: 4, fill: colour(lineColours[i]) }, spanGaps: true }))],
       hooks: {
-        drawClear: [(made: uPlot) => paintBands(made, longest.points)],
+        drawClear: [(made: uPlot) => { phases = paintBands(made, longest.points); }],
         draw: [paint],
         setSelect: [(made: uPlot) => void look(made)],
         ready: [(made: uPlot) => {
