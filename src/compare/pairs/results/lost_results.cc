@@ -122,7 +122,7 @@ Extras excuse_extras(ResultGraph& run) {
     const ResultNode& node = nodes[i];
     if (!node.is_lost || node.has_lost_state) continue;
     const bool is_unread =
-        node.is_truth || shown.contains(line_of(i)) ||
+        node.is_truth || node.part == StepPart::backward || shown.contains(line_of(i)) ||
         std::ranges::all_of(node.results, [](const MadeTensor& made) { return made.print.exact.count == 1; });
     is_extra[i] = (!node.readers.empty() || is_unread) &&
                   std::ranges::all_of(node.readers, [&](const ResultReader& reader) {

@@ -32,6 +32,7 @@ ResultGraph::ResultGraph(const Wiring& wiring, unsigned threads)
     : wiring_(wiring), nodes_(wiring.runs().size()) {
   wiring.recorded(0, 0);  // which reads the wiring, once
   parallel_for(nodes_.size(), threads, [&](std::size_t i) { read(static_cast<std::uint32_t>(i)); });
+  find_gradient_passes();
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) find_readers(i);
   for (const ResultNode& node : nodes_) {
     for (const MadeTensor& made : node.results) made_.add(made);
@@ -110,6 +111,21 @@ void ResultGraph::read(std::uint32_t execution) {
   }
 }
 
+// What is made of gradients is no update if a later backward pass of the step goes through it, as through the
+// residual of a differential equation. What changes memory in place may be an update before the next pass.
+void ResultGraph::find_gradient_passes() {
+  for (auto i = static_cast<std::uint32_t>(nodes_.size()); i-- > 0;) {
+    const dump::OperatorRun run = runs().without_slots(i);
+    const bool is_backward = phase_of(run) == model::Phase::backward;
+    if (!is_backward && (!nodes_[i].has_gradients || run.type.ends_with('_'))) continue;
+    for (const dump::Slot& slot : runs().slots(i)) {
+      if (slot.side != model::Side::input) continue;
+      for (const std::uint32_t writer : writers(i, slot.index))
+        nodes_[writer].has_gradients |= step_of(writer) == run.step;
+    }
+  }
+}
+
 void ResultGraph::find_readers(std::uint32_t execution) {
   const dump::OperatorRun run = runs().without_slots(execution);
   ResultNode& node = nodes_[execution];
@@ -181,7 +197,9 @@ StepPart ResultGraph::find_part(std::uint32_t execution, const dump::OperatorRun
     reads_data |= is_data;
   }
   node.is_evaluation |= reads_updates && reads_data && node.is_layer;
-  return reads_updates && !node.is_evaluation ? StepPart::update : StepPart::forward;
+  const bool changes = run.type.ends_with('_');
+  const bool is_pass = node.is_evaluation || (node.has_gradients && !changes);
+  return reads_updates && !is_pass ? StepPart::update : StepPart::forward;
 }
 
 // Whether an operator changes in place what was there before its step.

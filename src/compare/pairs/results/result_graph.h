@@ -39,6 +39,7 @@ struct ResultNode {
   bool feeds_step = false;                      // the forward pass of its step goes on with it
   bool begins_backward = false;                 // gradients of its result are computed
   bool has_lost_state = false;                  // that the other run does not have
+  bool has_gradients = false;                   // of a pass that reads gradients: theirs are computed as well
   bool is_evaluation = false;                   // of a forward pass after the updates of its step
   bool is_layer = false;                        // it reads weights, as most operators of its kind
   bool only_moves = false;                      // its result is data, or has the elements of what it reads
@@ -80,6 +81,7 @@ class ResultGraph {
 
  private:
   void read(std::uint32_t execution);
+  void find_gradient_passes();
   void find_readers(std::uint32_t execution);
   void find_noise(std::uint32_t execution, const dump::OperatorRun& run);
   StepPart find_part(std::uint32_t execution, const dump::OperatorRun& run);

@@ -64,11 +64,20 @@ void excuse_extras(ResultGraph& golden, ResultGraph& actual, Pairing& pairing) {
                           run.describe(extras.first));
 }
 
-// Whether what is lost begins at an execution.
-bool begins_loss(const ResultGraph& run, std::uint32_t execution) {
-  if (execution == OperatorPair::kNone) return false;
-  const ResultNode& node = run.nodes()[execution];
-  return node.is_lost && !node.reads_lost;
+// Whether two operators that other pairs accuse are no place where a difference begins: each makes another
+// result, and neither loses one or both read what is lost already.
+bool are_mispaired(const ResultGraph& golden, const ResultGraph& actual, const OperatorPair& accused) {
+  if (!accused.is_whole()) return false;
+  const ResultNode &g = golden.nodes()[accused.golden], &a = actual.nodes()[accused.actual];
+  const auto begins_loss = [](const ResultNode& node) { return node.is_lost && !node.reads_lost; };
+  const auto print_of = [](const ResultNode& node) -> const TensorPrint* {
+    if (!node.results.empty()) return &node.results.front().print;
+    const auto other = std::ranges::find(node.others, false, &MadeTensor::is_read);
+    return other == node.others.end() ? nullptr : &other->print;
+  };
+  const TensorPrint *of_golden = print_of(g), *of_actual = print_of(a);
+  return of_golden != nullptr && of_actual != nullptr && !begins_loss(g) && !begins_loss(a) &&
+         distance(*of_golden, *of_actual) > kLater.prints;
 }
 
 void separate(ResultGraph& run, ResultGraph& other, std::uint32_t execution) {
@@ -97,8 +106,7 @@ std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, 
   for (ResultGraph* run : {&of_golden, &of_actual}) find_lost_results(*run);
   const auto is_known = [](const ResultNode& node) { return node.is_known && node.is_telling; };
   if (std::ranges::none_of(of_golden.nodes(), is_known)) return std::nullopt;
-  if (accused && (begins_loss(of_golden, accused->golden) || begins_loss(of_actual, accused->actual)))
-    return std::nullopt;
+  if (accused && !are_mispaired(of_golden, of_actual, *accused)) return std::nullopt;
   join_results(of_golden, of_actual);
   Pairing pairing;
   excuse_extras(of_golden, of_actual, pairing);

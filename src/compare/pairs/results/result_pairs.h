@@ -19,8 +19,8 @@ namespace opdump::compare {
 // Fusion::parting; all else is left out. Where results are lost and the programs do not part, as the updates
 // of few parameters, Pairing::incomplete says which. Reads all tensors of both with `threads` threads.
 // Nothing if the runs have no result in common, if a dump does not say who made what, or if the `accused`,
-// where other pairs find the first bad operator, are where the programs part: an operator that loses a result
-// and reads nothing that is lost.
+// which other pairs name as the first bad operator, may be it: unless each makes a result of its own, and
+// neither is an operator that loses a result and reads nothing that is lost.
 std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, unsigned threads,
                                     const std::optional<OperatorPair>& accused = {});
 
