@@ -214,6 +214,20 @@ def test_versions_of_a_program(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
+    ("gpt", None), ("resnet", None), ("pinn", None), ("rmsopt", None), ("unet", None), ("tcnaccum", None), ("dlrmfunc", None),
+    ("gpt fault1", "attn-CausalSelfAttention/bmm"), ("gpt fault2", "optimizer-AdamW"), ("resnet fault1", "bn1-BatchNorm2d/native_batch_norm"),
+    ("resnet fault2", "add_-op|relu"), ("pinn fault2", "Default/add-op3"), ("rmsopt fault1", "optimizer-RMSprop"), ("rmsopt fault2", "optimizer-RMSprop/sqrt"),
+    ("unet fault1", "Default/cat-op0"), ("unet fault2", "DiceLoss/sum"), ("tcnaccum fault1", "CausalConv/constant_pad_nd"),
+    wrong("pinn fault1", "Default/(pow|add|sub|mul)", "a gradient of the next step is named: the loss is made of gradients"),
+    wrong("dlrmfunc fault1", "Default/(index|cat|bmm)", "of an index that takes other pairs the layer that reads them is named"),
+])
+def test_a_rewrite_by_somebody_else(name, culprit, tmp_path):
+    """Other loops, other batches, all of a program or a part of it, as two people write it."""
+    program, *fault = name.split()
+    check(tmp_path, [f"../pairs/anew/{program}/{side}.py" for side in ("golden", "port")], "", culprit, TORCH2, ([], fault), is_strict=True)
+
+
+@pytest.mark.parametrize("name, culprit", [
     ("chunked sound", None), ("flex sound", None), ("gcn sound", None), ("gru sound", None), ("lstm sound", None),
     ("moe sound", None), ("packed sound", None), ("resid sound", None), ("router sound", None), ("smooth sound", None),
     ("swin sound", None), ("tied sound", None), ("accumsgd sound", None),
