@@ -38,6 +38,45 @@ void find_same(ResultGraph& run, const ResultGraph& other, bool is_golden, unsig
   });
 }
 
+// The first updates are made of gradients that differ by rounding, and so are what they change. Returns those
+// that do not.
+std::vector<std::uint32_t> find_other_updates(const ResultGraph& run, const ResultGraph& other) {
+  constexpr double kOfChange = 1e-4, kOfState = 1e-6, kLittle = 0.3;
+  struct Updates {
+    std::size_t all = 0;
+    std::vector<std::uint32_t> doubtful = {};
+  };
+  std::map<std::pair<std::string, std::string>, Updates> lines;  // by source and type
+  std::optional<std::int64_t> first;
+  for (std::uint32_t i = 0; i < run.nodes().size(); ++i) {
+    const ResultNode& node = run.nodes()[i];
+    if (node.part != StepPart::update || node.change >= kLittle || node.results.size() != 1) continue;
+    if (!first) first = run.step_of(i);
+    if (run.step_of(i) != *first) break;
+    const TensorPrint& print = node.results.front().print;
+    if (!print.is_distinctive()) continue;
+    Updates& line = lines[{run.source_of(i), run.runs().without_slots(i).type}];
+    ++line.all;
+    const double tolerance = kOfChange * node.change + kOfState;
+    const auto is_same = [&](const MadeTensor* same) { return distance(print, same->print) <= tolerance; };
+    if (node.is_known && std::ranges::none_of(other.made().find(print, kLater), is_same))
+      line.doubtful.push_back(i);
+  }
+  constexpr std::size_t kFewest = 2, kPart = 10;  // one tensor, or one of ten, may be rounding
+  std::vector<std::uint32_t> found;
+  for (const auto& [line, updates] : lines)
+    if (updates.doubtful.size() >= kFewest && kPart * updates.doubtful.size() >= updates.all)
+      found.insert(found.end(), updates.doubtful.begin(), updates.doubtful.end());
+  return found;
+}
+
+void doubt_first_updates(ResultGraph& golden, ResultGraph& actual) {
+  const auto in_golden = find_other_updates(golden, actual), in_actual = find_other_updates(actual, golden);
+  if (in_golden.empty() || in_actual.empty()) return;
+  for (const std::uint32_t i : in_golden) golden.nodes()[i].is_doubtful = true;
+  for (const std::uint32_t i : in_actual) actual.nodes()[i].is_doubtful = true;
+}
+
 // A tensor in blocks along one of its axes: block i has the elements of indices i n to i n + n - 1 of that
 // axis, wherever they are. What is left over at the end is a block as well.
 class Blocks {
@@ -202,6 +241,7 @@ void find_wholes(ResultGraph& run, const PartsOfResults& wholes, PartsOfResults&
 void find_known_results(ResultGraph& golden, ResultGraph& actual, unsigned threads) {
   find_same(golden, actual, true, threads);
   find_same(actual, golden, false, threads);
+  doubt_first_updates(golden, actual);
   PartsOfResults of_golden(golden), of_actual(actual);
   find_wholes(golden, of_golden, of_actual);
   find_wholes(actual, of_actual, of_golden);

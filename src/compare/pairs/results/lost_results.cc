@@ -106,7 +106,8 @@ void find_lost_results(ResultGraph& run) {
   spread(run);
   excuse_negligible(run);
   excuse_last_updates(run);
-  for (ResultNode& node : run.nodes()) node.is_lost |= node.has_lost_state;
+  for (ResultNode& node : run.nodes())
+    node.is_lost |= node.has_lost_state || (node.is_doubtful && !node.is_negligible);
 }
 
 Extras excuse_extras(ResultGraph& run) {

@@ -140,6 +140,7 @@ void ResultGraph::find_readers(std::uint32_t execution) {
   const bool updates = !makes && updates_state(execution);
   const double change = run.type.ends_with('_') || updates ? change_of(execution) : 1;
   const bool adds = change == 1 && kind.name == "add";
+  if (is_state(execution, 0)) node.change = change;
   if (updates) node.part = StepPart::update;
   if (updates && has_few_values(execution)) node.is_telling = false;
   std::size_t tensors = 0;
@@ -212,6 +213,14 @@ bool ResultGraph::updates_state(std::uint32_t execution) {
   });
   if (is_old) state_.insert(execution);
   return is_old;
+}
+
+// Whether an input was there before the updates of its step, which have changed it in place at most.
+bool ResultGraph::is_state(std::uint32_t execution, std::uint32_t input) const {
+  return std::ranges::all_of(writers(execution, input), [&](std::uint32_t writer) {
+    return nodes_[writer].part != StepPart::update || step_of(writer) != step_of(execution) ||
+           runs().without_slots(writer).type.ends_with('_');
+  });
 }
 
 // How much an operator changes in place, as a distance of prints: the least of its tensors.

@@ -51,7 +51,9 @@ struct ResultNode {
   bool is_noise = false;                        // nothing but rounding: what it is made of cancels
   bool is_noisy = false;                        // an update of noise, or of what noise has updated
   bool is_known = false;                        // the other run has all its results
-  bool is_negligible = false;                   // it makes less than rounding of all that is made of it
+  bool is_doubtful = false;                     // the other run has it, but updates it otherwise
+  double change = 1;           // of weights and other state that it changes in place, as a distance of prints
+  bool is_negligible = false;  // it makes less than rounding of all that is made of it
   bool leads_to_known = false, is_lost = false, reads_lost = false;
 };
 
@@ -88,6 +90,7 @@ class ResultGraph {
   std::vector<std::uint32_t> writers(std::uint32_t execution, std::uint32_t input) const;
   bool is_made_here(std::uint32_t execution, std::uint32_t input) const;
   bool updates_state(std::uint32_t execution);
+  bool is_state(std::uint32_t execution, std::uint32_t input) const;
   double change_of(std::uint32_t execution) const;
   double share_of(std::uint32_t execution, std::uint32_t input) const;
   bool has_few_values(std::uint32_t execution) const;
