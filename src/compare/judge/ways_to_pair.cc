@@ -113,7 +113,8 @@ bool differs_far(const OperatorComparison& op) {
 
 // The results that both runs have, where names pair little of one program with another, and `pairs`, by name
 // or `is_across`, do not show that the two are the same. Where names pair the modules or most operators, they
-// know better where a difference comes from, unless what they name is no operator that loses a result.
+// know better where a difference comes from, unless what they name is no operator that loses a result: of two
+// runs that train, as nothing else says what a result is for.
 Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                                  const CompareOptions& options, bool is_across,
                                                  std::span<const OperatorPair> pairs) {
@@ -128,6 +129,8 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   const bool are_modules_paired = !is_across && explained.forward_share >= kHardlyAny &&
                                   (has_modules(golden_runs) || has_modules(actual_runs));
   const bool is_in_part = share >= kRewritten || are_modules_paired;
+  const bool is_proved = explained.first_bad && explained.first_bad->verdict == Verdict::own_error;
+  if (is_in_part && is_proved) return std::optional<Pairing>();
   std::optional<OperatorPair> accused;
   if (is_in_part && explained.first_bad)
     accused = find_accused(golden_runs, actual_runs, *explained.first_bad);

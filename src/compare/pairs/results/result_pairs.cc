@@ -64,20 +64,38 @@ void excuse_extras(ResultGraph& golden, ResultGraph& actual, Pairing& pairing) {
                           run.describe(extras.first));
 }
 
+// Whether what is lost begins at an execution, or is made of a constant or of data that it makes.
+bool begins_loss(const ResultGraph& run, std::uint32_t execution) {
+  const ResultNode& first = run.nodes()[execution];
+  if (first.is_lost) return !first.reads_lost;
+  std::set<std::uint32_t> seen{execution};
+  for (std::vector<std::uint32_t> open{execution}; !open.empty();) {
+    const ResultNode& node = run.nodes()[open.back()];
+    open.pop_back();
+    if (node.is_lost) return true;
+    if (!node.is_constant && !node.only_moves) continue;
+    for (const ResultReader& reader : node.readers)
+      if (seen.insert(reader.execution).second) open.push_back(reader.execution);
+  }
+  return false;
+}
+
 // Whether two operators that other pairs accuse are no place where a difference begins: each makes another
 // result, and neither loses one or both read what is lost already.
 bool are_mispaired(const ResultGraph& golden, const ResultGraph& actual, const OperatorPair& accused) {
-  if (!accused.is_whole()) return false;
+  const auto has_gradients = [](const ResultGraph& run) {
+    return std::ranges::find(run.nodes(), true, &ResultNode::begins_backward) != run.nodes().end();
+  };
+  if (!accused.is_whole() || !has_gradients(golden) || !has_gradients(actual)) return false;
   const ResultNode &g = golden.nodes()[accused.golden], &a = actual.nodes()[accused.actual];
-  const auto begins_loss = [](const ResultNode& node) { return node.is_lost && !node.reads_lost; };
   const auto print_of = [](const ResultNode& node) -> const TensorPrint* {
     if (!node.results.empty()) return &node.results.front().print;
     const auto other = std::ranges::find(node.others, false, &MadeTensor::is_read);
     return other == node.others.end() ? nullptr : &other->print;
   };
   const TensorPrint *of_golden = print_of(g), *of_actual = print_of(a);
-  return of_golden != nullptr && of_actual != nullptr && !begins_loss(g) && !begins_loss(a) &&
-         distance(*of_golden, *of_actual) > kLater.prints;
+  return of_golden != nullptr && of_actual != nullptr && !begins_loss(golden, accused.golden) &&
+         !begins_loss(actual, accused.actual) && distance(*of_golden, *of_actual) > kLater.prints;
 }
 
 void separate(ResultGraph& run, ResultGraph& other, std::uint32_t execution) {
