@@ -134,8 +134,9 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   std::optional<OperatorPair> accused;
   if (is_in_part && explained.first_bad)
     accused = find_accused(golden_runs, actual_runs, *explained.first_bad);
+  const bool has_other_arguments = accused && explained.first_bad->verdict == Verdict::argument_differs;
   std::optional<Pairing> results =
-      pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads, accused);
+      pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads, accused, has_other_arguments);
   if (!results || !is_in_part) return results;
   const bool is_mispaired = explained.first_bad && differs_far(*explained.first_bad);
   const bool is_used = explained.answer == Answer::incomplete || is_mispaired

@@ -82,12 +82,14 @@ bool begins_loss(const ResultGraph& run, std::uint32_t execution) {
 
 // Whether two operators that other pairs accuse are no place where a difference begins: each makes another
 // result, and neither loses one or both read what is lost already.
-bool are_mispaired(const ResultGraph& golden, const ResultGraph& actual, const OperatorPair& accused) {
+bool are_mispaired(const ResultGraph& golden, const ResultGraph& actual, const OperatorPair& accused,
+                   bool has_other_arguments) {
   const auto has_gradients = [](const ResultGraph& run) {
     return std::ranges::find(run.nodes(), true, &ResultNode::begins_backward) != run.nodes().end();
   };
   if (!accused.is_whole() || !has_gradients(golden) || !has_gradients(actual)) return false;
   const ResultNode &g = golden.nodes()[accused.golden], &a = actual.nodes()[accused.actual];
+  if (has_other_arguments && !(g.is_constant && a.is_constant)) return false;
   const auto print_of = [](const ResultNode& node) -> const TensorPrint* {
     if (!node.results.empty()) return &node.results.front().print;
     const auto other = std::ranges::find(node.others, false, &MadeTensor::is_read);
@@ -115,7 +117,7 @@ void append_single(Pairing& pairing, const ResultGraph& run, std::uint32_t execu
 }  // namespace
 
 std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, unsigned threads,
-                                    const std::optional<OperatorPair>& accused) {
+                                    const std::optional<OperatorPair>& accused, bool has_other_arguments) {
   if (!golden.is_recorded() || !actual.is_recorded() || golden.runs().size() == 0 ||
       actual.runs().size() == 0)
     return std::nullopt;
@@ -124,7 +126,7 @@ std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, 
   for (ResultGraph* run : {&of_golden, &of_actual}) find_lost_results(*run);
   const auto is_known = [](const ResultNode& node) { return node.is_known && node.is_telling; };
   if (std::ranges::none_of(of_golden.nodes(), is_known)) return std::nullopt;
-  if (accused && !are_mispaired(of_golden, of_actual, *accused)) return std::nullopt;
+  if (accused && !are_mispaired(of_golden, of_actual, *accused, has_other_arguments)) return std::nullopt;
   join_results(of_golden, of_actual);
   Pairing pairing;
   excuse_extras(of_golden, of_actual, pairing);

@@ -20,8 +20,10 @@ namespace opdump::compare {
 // of few parameters, Pairing::incomplete says which. Reads all tensors of both with `threads` threads.
 // Nothing if the runs have no result in common, if a dump does not say who made what, or if the `accused`,
 // which other pairs name as the first bad operator, may be it: unless each makes a result of its own, and
-// neither is an operator that loses a result and reads nothing that is lost.
+// neither is an operator that loses a result and reads nothing that is lost; and if they have other
+// arguments, unless both make constants.
 std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, unsigned threads,
-                                    const std::optional<OperatorPair>& accused = {});
+                                    const std::optional<OperatorPair>& accused = {},
+                                    bool has_other_arguments = false);
 
 }  // namespace opdump::compare
