@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "compare/compare_fixture_test.h"
@@ -16,6 +17,9 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using Input = dump::CallWiring::Input;
 
 const std::vector<float> kData{1, 2, 3, 4, 5, 6, 7, 9}, kScores{2, 7, 1, 8, 2, 8, 1, 9},
@@ -119,6 +123,39 @@ TEST_F(ResultPairsTest, WhatOneRunHasInSeveralTensorsIsKnown) {
   ASSERT_TRUE(pairing);
   EXPECT_EQ(count(*pairing, Fusion::parting), 0U);
   EXPECT_TRUE(pairing->incomplete.empty());
+}
+
+// As losses of two micro-batches, and that of their batch.
+TEST_F(ResultPairsTest, NumbersWhoseMeanTheOtherRunMakesAreKnown) {
+  const Said loss{.source = "train.py"};
+  Program golden(*golden_), actual(*actual_);
+  add(golden, "Default/mm-op0", "", kData, kScores);
+  add(golden, "Default/mse_loss-op0", "Default/mm-op0", kScores, {4.5F}, loss);
+  add(actual, "Default/linear-op0", "", kData, kScores);
+  add(actual, "Default/mean-op0", "Default/linear-op0", kHalf, {5.25F}, loss);
+  add(actual, "Default/mean-op1", "Default/linear-op0", kSum, {3.75F}, loss);
+  const auto pairing = pair();
+  ASSERT_TRUE(pairing);
+  EXPECT_THAT(pairing->incomplete, IsEmpty());
+  EXPECT_THAT(pairing->notes, Not(Contains(HasSubstr("alone computes"))));
+}
+
+// As channels that are joined the other way round.
+TEST_F(ResultPairsTest, AMoveThatChangesTheOrderAloneIsAPartingPoint) {
+  const std::vector<float> joined{1, 2, 3, 4, 5, 6, 7, 9, 2, 7, 1, 8, 2, 8, 1, 9},
+      other{2, 7, 1, 8, 2, 8, 1, 9, 1, 2, 3, 4, 5, 6, 7, 9};
+  Program golden(*golden_), actual(*actual_);
+  for (const auto& [run, made, mm] : {std::tuple(&golden, &joined, "Default/mm-op0"),
+                                      std::tuple(&actual, &other, "Default/linear-op0")}) {
+    add(*run, mm, "", kData, kScores);
+    add(*run, "Default/cat-op0", mm, kScores, *made);
+    add(*run, "Default/addmm-op0", "Default/cat-op0", *made, run == &golden ? kSum : kOther);
+  }
+  const auto pairing = pair();
+  ASSERT_TRUE(pairing);
+  const auto parting = std::ranges::find(pairing->pairs, Fusion::parting, &OperatorPair::fusion);
+  ASSERT_NE(parting, pairing->pairs.end());
+  EXPECT_EQ(golden_runs().without_slots(parting->golden).type, "cat");
 }
 
 // What is subtracted of the sum is less than rounding of it.
