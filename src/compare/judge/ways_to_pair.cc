@@ -26,6 +26,7 @@ struct Explained {
   std::uint64_t agreeing = 0;  // operators of modules
   double forward_share = 1;    // see Coverage
   std::optional<OperatorComparison> first_bad = {};
+  bool has_other_rows = false;  // one run has other rows of a batch, or other batches
 };
 
 Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, const dump::DumpSet& actual,
@@ -39,6 +40,8 @@ Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, cons
     const auto agrees = [](const SlotComparison& slot) {
       return side_of(slot) == model::Side::output && slot.metrics && is_fine(slot.verdict);
     };
+    explained.has_other_rows |=
+        std::ranges::any_of(op.slots, [](const SlotComparison& slot) { return slot.parts != nullptr; });
     explained.agreeing += op.golden != nullptr && op.actual != nullptr && is_fine(op.verdict) &&
                           computes_in_module(*op.golden) && std::ranges::any_of(op.slots, agrees);
   };
@@ -111,6 +114,17 @@ bool differs_far(const OperatorComparison& op) {
   });
 }
 
+// Where names pair most, what they say counts unless the first bad operator only follows from something else,
+// or has other arguments; and a difference of rows is theirs.
+bool may_be_overruled(const Explained& explained, double share) {
+  if (explained.has_other_rows) return false;
+  if (explained.answer == Answer::incomplete) return share < kRewritten;
+  if (!explained.first_bad) return false;
+  const Verdict verdict = explained.first_bad->verdict;
+  return verdict == Verdict::inherited || verdict == Verdict::input_differs ||
+         verdict == Verdict::argument_differs;
+}
+
 // The results that both runs have, where names pair little of one program with another, and `pairs`, by name
 // or `is_across`, do not show that the two are the same. Where names pair the modules or most operators, they
 // know better where a difference comes from, unless what they name is no operator that loses a result: of two
@@ -129,8 +143,7 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   const bool are_modules_paired = !is_across && explained.forward_share >= kHardlyAny &&
                                   (has_modules(golden_runs) || has_modules(actual_runs));
   const bool is_in_part = share >= kRewritten || are_modules_paired;
-  const bool is_proved = explained.first_bad && explained.first_bad->verdict == Verdict::own_error;
-  if (is_in_part && is_proved) return std::optional<Pairing>();
+  if (is_in_part && !may_be_overruled(explained, share)) return std::optional<Pairing>();
   std::optional<OperatorPair> accused;
   if (is_in_part && explained.first_bad)
     accused = find_accused(golden_runs, actual_runs, *explained.first_bad);

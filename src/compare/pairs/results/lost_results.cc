@@ -48,6 +48,14 @@ void find_what_leads_to_known(ResultGraph& run) {
   }
 }
 
+// Of a program that computes with constants alone, as a short one that reproduces something, they are data.
+void take_constants_for_data(ResultGraph& run) {
+  const auto tells = [](const ResultNode& node) { return node.is_telling; };
+  const auto is_constant = [](const ResultNode& node) { return node.is_telling && node.is_constant; };
+  if (2 * std::ranges::count_if(run.nodes(), is_constant) < std::ranges::count_if(run.nodes(), tells)) return;
+  for (ResultNode& node : run.nodes()) node.is_constant = false;
+}
+
 // Forwards: what is made of a result that is lost is lost, too, unless the other run has it.
 void spread(ResultGraph& run) {
   for (ResultNode& node : run.nodes()) {
@@ -102,6 +110,7 @@ void excuse_last_updates(ResultGraph& run) {
 }  // namespace
 
 void find_lost_results(ResultGraph& run) {
+  take_constants_for_data(run);
   find_what_leads_to_known(run);
   spread(run);
   excuse_negligible(run);

@@ -145,8 +145,8 @@ TEST_F(ResultPairsTest, AMoveThatChangesTheOrderAloneIsAPartingPoint) {
   const std::vector<float> joined{1, 2, 3, 4, 5, 6, 7, 9, 2, 7, 1, 8, 2, 8, 1, 9},
       other{2, 7, 1, 8, 2, 8, 1, 9, 1, 2, 3, 4, 5, 6, 7, 9};
   Program golden(*golden_), actual(*actual_);
-  for (const auto& [run, made, mm] : {std::tuple(&golden, &joined, "Default/mm-op0"),
-                                      std::tuple(&actual, &other, "Default/linear-op0")}) {
+  for (const auto& [run, made, mm] :
+       {std::tuple(&golden, &joined, "Default/mm-op0"), std::tuple(&actual, &other, "Default/linear-op0")}) {
     add(*run, mm, "", kData, kScores);
     add(*run, "Default/cat-op0", mm, kScores, *made);
     add(*run, "Default/addmm-op0", "Default/cat-op0", *made, run == &golden ? kSum : kOther);
