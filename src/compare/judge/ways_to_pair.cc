@@ -26,7 +26,8 @@ struct Explained {
   std::uint64_t agreeing = 0;  // operators of modules
   double forward_share = 1;    // see Coverage
   std::optional<OperatorComparison> first_bad = {};
-  bool has_other_rows = false;  // one run has other rows of a batch, or other batches
+  bool is_uncovered_alone = false;  // it is incomplete because names pair little of the forward pass
+  bool has_other_rows = false;      // one run has other rows of a batch, or other batches
 };
 
 Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, const dump::DumpSet& actual,
@@ -49,6 +50,9 @@ Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, cons
   explained.answer = comparison.outcome;
   explained.forward_share = comparison.coverage.forward_share;
   explained.first_bad = comparison.first_bad;
+  explained.is_uncovered_alone = comparison.incomplete.size() == 1 && explained.forward_share < kLeastCover &&
+                                 comparison.coverage.golden_filtered == 0 &&
+                                 comparison.coverage.actual_filtered == 0;
   return explained;
 }
 
@@ -118,7 +122,7 @@ bool differs_far(const OperatorComparison& op) {
 // or has other arguments; and a difference of rows is theirs.
 bool may_be_overruled(const Explained& explained, double share) {
   if (explained.has_other_rows) return false;
-  if (explained.answer == Answer::incomplete) return share < kRewritten;
+  if (explained.answer == Answer::incomplete) return share < kRewritten && explained.is_uncovered_alone;
   if (!explained.first_bad) return false;
   const Verdict verdict = explained.first_bad->verdict;
   return verdict == Verdict::inherited || verdict == Verdict::input_differs ||
@@ -136,8 +140,12 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   const bool is_possible = !options.is_bitwise && !options.without.contains(kWhereValuesPart.name) &&
                            !are_of_different_frameworks(golden, actual) && are_as_written(golden) &&
                            are_as_written(actual);
+  constexpr std::ptrdiff_t kFewest = 64;  // operators without a partner: fewer are no part of a program
+  const auto has_no_partner = [](const OperatorPair& pair) { return !pair.is_whole() && !pair.is_alone; };
   const double share = is_possible && !is_across ? paired_share(golden_runs, actual_runs, pairs) : 0;
-  if (!is_possible || share >= kPartlyRewritten) return std::optional<Pairing>();
+  const bool is_of_names = share >= kPartlyRewritten ||
+                           (share >= kRewritten && std::ranges::count_if(pairs, has_no_partner) < kFewest);
+  if (!is_possible || is_of_names) return std::optional<Pairing>();
   OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
   if (explained.answer == Answer::same) return std::optional<Pairing>();
   const bool are_modules_paired = !is_across && explained.forward_share >= kHardlyAny &&
