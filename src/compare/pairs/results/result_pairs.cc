@@ -1,10 +1,7 @@
 #include "compare/pairs/results/result_pairs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,16 +10,13 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "base/worker_pool.h"
 #include "compare/facts/operator_kind.h"
-#include "compare/names.h"
 #include "compare/pairs/results/known_results.h"
 #include "compare/pairs/results/lost_results.h"
 #include "compare/pairs/results/made_tensors.h"
 #include "compare/pairs/results/parting.h"
 #include "compare/pairs/results/result_graph.h"
 #include "compare/wiring/tensor_print.h"
-#include "model/operator_traits.h"
 
 namespace opdump::compare {
 namespace {
