@@ -106,6 +106,7 @@ void ResultGraph::read(std::uint32_t execution) {
     const bool is_whole = is_number && std::floor(print->mean) == print->mean;
     const bool is_other = is_whole || (!is_list && slot.index > 0 && !node.results.empty());
     (is_other ? node.others : node.results).push_back({execution, slot.index, slot.shape, *print});
+    node.is_coarse |= !is_other && model::is_floating(slot.dtype) && model::dtype_info(slot.dtype).bits <= 16;
     node.is_truth |= !is_other && is_bool(slot.dtype);
     node.is_telling |= !is_other && model::is_floating(slot.dtype) && (is_number || print->is_distinctive());
   }

@@ -47,6 +47,7 @@ struct ResultNode {
   bool is_parameter = false;                    // updates change what it makes
   bool is_constant = false;                     // made of no data
   bool is_telling = false;                      // its result shows what it is made of
+  bool is_coarse = false;                       // its result has a type of 16 bits or fewer
   bool is_truth = false;                        // its result is true or false
   bool is_noise = false;                        // nothing but rounding: what it is made of cancels
   bool is_noisy = false;                        // an update of noise, or of what noise has updated
