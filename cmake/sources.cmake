@@ -726,7 +726,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/compare/replay.cc
   cli/compare/report.cc
   cli/compare/reproduce.cc
-  cli/compare/rows_option.cc
+  cli/compare/pairing_options.cc
   cli/record/recorded_program.cc
   cli/record/run.cc
   cli/record/run_config.cc

@@ -222,11 +222,18 @@ struct Comparison {
   }
 };
 
+// How it is found out which operator of one run is which of the other.
+enum class PairBy : std::uint8_t {
+  names,
+  operators,  // by what they compute, as those of different frameworks (pairs/across/pair_across.h)
+  results,    // by what they make, whatever makes it (pairs/results/result_pairs.h)
+};
+
 struct CompareOptions {
   std::optional<double> rtol, atol;  // override the table by dtype
-  // Pairs operators of different frameworks (across/pair_across.h). Default: if `map` is not empty, or both
-  // dumps say what they were recorded from, and that differs.
-  std::optional<bool> across;
+  // Default: by `operators` if `map` is not empty, or both dumps say what they were recorded from, and that
+  // differs; else by names, and where these pair little by what explains more.
+  std::optional<PairBy> pair_by;
   std::vector<std::pair<std::string, std::string>> map;  // PairingMap
   // How ranks hold tensors; null: all is found. An error unless one dump has one rank and the other those of
   // its mesh.

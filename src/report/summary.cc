@@ -169,7 +169,7 @@ std::string conclusion(const Comparison& comparison) {
     return "nothing compared: of " + counted(c.golden_operators, "operator") + " in golden and " +
            std::to_string(c.actual_operators) + " in actual none is in both" +
            (!comparison.is_across && c.golden_operators > 0 && c.actual_operators > 0
-                ? "; --across pairs operators by what they compute"
+                ? "; --pair-by operators pairs them by what they compute"
                 : "");
   return "nothing compared: " + counted(c.paired_operators, "operator", "are") +
          " in both, but no tensor could be compared";

@@ -227,6 +227,22 @@ def test_a_rewrite_by_somebody_else(name, culprit, tmp_path):
     check(tmp_path, [f"../pairs/anew/{program}/{side}.py" for side in ("golden", "port")], "", culprit, TORCH2, ([], fault), is_strict=True)
 
 
+def test_it_can_be_chosen_how_operators_are_paired(tmp_path):
+    check(tmp_path, [f"../pairs/anew/gpt/{side}.py" for side in ("golden", "port")], "", ".", TORCH2, ([], ["fault1"]))
+
+    def compare(way, golden="golden"):
+        done = subprocess.run([OPDUMP, "compare", golden, "actual", "--pair-by", way], cwd=tmp_path, capture_output=True, text=True, timeout=600)
+        return done.returncode, done.stdout + done.stderr
+
+    status, text = compare("results")
+    assert status == 1 and re.search(r"not by names: of golden, actual makes \d+ of \d+ results of forward passes, 0 of \d loss", text), text
+    assert re.search(r"; before it, both have what golden computes with \w+ at \S*golden.py:\d+, actual \w+ at \S*port.py:\d+", text), text
+    assert "not by names" not in compare("names")[1]
+    assert "not by names" not in compare("operators")[1]
+    status, text = compare("results", "actual")
+    assert status == 0 and "not by names" in text, text
+
+
 def test_a_rewrite_with_16_bits_raises_no_alarm(tmp_path):
     check(tmp_path, [f"../pairs/anew/bfloat/{side}.py" for side in ("golden", "port")], "", None, TORCH2, ([], []))
 

@@ -175,12 +175,12 @@ def test_against_a_recording_of_ours(dumps, tmp_path):
     """The same program, recorded by opdump with the system's torch."""
     pytest.importorskip("torch")
     run([OPDUMP, "run", "-o", tmp_path / "ours", "--steps", "0-1", "--", sys.executable, NET, "--wrong"])
-    text = opdump("compare", "--across", dumps["calls"], tmp_path / "ours", expect=1)
+    text = opdump("compare", "--pair-by", "operators", dumps["calls"], tmp_path / "ours", expect=1)
     assert "first bad operator: Functional.batch_norm.0.forward" in text, text
     run([OPDUMP, "run", "-o", tmp_path / "equal", "--steps", "0-1", "--", MSPROBE, NET])
-    assert "--across pairs operators by what they compute" in opdump("compare", dumps["mix"], tmp_path / "equal", expect=3)
+    assert "--pair-by operators pairs them by what they compute" in opdump("compare", dumps["mix"], tmp_path / "equal", expect=3)
     # Calls backward and gradients of parameters are no operators forward.
-    text = opdump("compare", "--across", dumps["mix"], tmp_path / "equal")
+    text = opdump("compare", "--pair-by", "operators", dumps["mix"], tmp_path / "equal")
     assert re.search(r"no difference.*: \d\d+ operators", text), text
 
 

@@ -117,7 +117,7 @@ def test_against_torch(directory, fault):
     """The same network with the same weights: forward and backward operators are paired, and a fault is found."""
     name = "faulty" if fault else "torch"
     run([OPDUMP, "run", "-o", name, "--", "/usr/bin/python3", PROGRAMS / "train_torch.py", *["fault"][: int(fault)]], directory)
-    done = run([OPDUMP, "compare", "golden/rank_0/net/0/0", name, "--json", "--all", "--across"], directory, expect=int(fault))
+    done = run([OPDUMP, "compare", "golden/rank_0/net/0/0", name, "--json", "--all", "--pair-by", "operators"], directory, expect=int(fault))
     lines = [json.loads(line) for line in done.splitlines()]
     pairs = {line["operator"]: line["actual_operator"] for line in lines if "confidence" in line}
     scope = "Default/network-WithLossCell/_backbone-Net/"

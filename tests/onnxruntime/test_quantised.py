@@ -86,7 +86,7 @@ def test_networks(network, export):
     assert {partner for partner in replaced if "relu" not in partner} <= {"Default/positions-Embedding/embedding-op0"}
     assert len(names) + len(replaced) >= 0.95 * len(expected), set(expected.values()) - set(found.values())
     # The two of ONNX, whose names are equal, as runs of different frameworks.
-    pairs = partners(network, export, f"{export}_int8", "--across")
+    pairs = partners(network, export, f"{export}_int8", "--pair-by", "operators")
     assert [pair for pair in pairs.items() if pair[0] != pair[1] and not pair[0].endswith("_DequantizeLinear")] == []
     assert len(pairs) >= 0.95 * len(expected)
 
@@ -131,7 +131,7 @@ def test_what_the_engine_makes_of_integers_is_compared(dumps, golden, model):
 
 @pytest.mark.parametrize("model", ["integers", "dynamic"])
 def test_no_other_framework_computes_with_integers(dumps, model):
-    done = subprocess.run([OPDUMP, "compare", dumps / "float", dumps / model, "--across"], capture_output=True, text=True)
+    done = subprocess.run([OPDUMP, "compare", dumps / "float", dumps / model, "--pair-by", "operators"], capture_output=True, text=True)
     assert done.returncode == 3 and "actual computes with integers (" in done.stderr, done.stdout + done.stderr
     assert "compare golden with the ONNX model in floating point, and that one with actual" in done.stderr
 
@@ -173,6 +173,6 @@ def test_a_wrong_scale_is_found(dumps):
 
 
 def test_frameworks_may_differ(dumps):
-    status, _, summary = compare(dumps, "float", "int8", "--across")
+    status, _, summary = compare(dumps, "float", "int8", "--pair-by", "operators")
     assert status == 0, summary["text"]
     assert summary["paired_operators"] >= 6

@@ -78,7 +78,7 @@ def test_a_sum_of_three_is_a_chain_of_sums(tmp_path, count, is_reversed):
     order = list(reversed(range(count)))
     fill_sum(tmp_path / "golden", summands_of(count), not is_reversed, order=order)
     fill_sum(tmp_path / "actual", summands_of(count), is_reversed, order=order)
-    status, summary = compare(tmp_path, "--across")
+    status, summary = compare(tmp_path, "--pair-by", "operators")
     assert status == 0 and summary["first_bad"] is None, summary["text"]
     assert summary["paired_operators"] == count + 2
 
@@ -86,7 +86,7 @@ def test_a_sum_of_three_is_a_chain_of_sums(tmp_path, count, is_reversed):
 def test_a_wrong_sum_of_three_is_named(tmp_path):
     fill_sum(tmp_path / "golden", summands_of(3), True)
     fill_sum(tmp_path / "actual", summands_of(3), False, factor=1.5)
-    status, summary = compare(tmp_path, "--across")
+    status, summary = compare(tmp_path, "--pair-by", "operators")
     assert status == 1 and summary["first_bad"]["operator"] == "Gradients_add_Add-op1", summary["text"]
 
 
@@ -97,5 +97,5 @@ def test_chains_on_both_sides_are_compared_sum_by_sum(tmp_path):
         tree, values = Tree(tmp_path / name), summands_of(5)[3:]
         tree.put("AddN", "Gradients_AddN-op9", {"input.0": values[0][0], "input.1": values[0][1], "input.2": values[1][0],
                                                 "output.0": values[0][0] + values[0][1] + values[1][0]}, time=90)
-    status, summary = compare(tmp_path, "--across")
+    status, summary = compare(tmp_path, "--pair-by", "operators")
     assert status == 1 and summary["first_bad"]["operator"] == "Gradients_add_Add-op0", summary["text"]

@@ -1,4 +1,4 @@
-"""Operators of an eager run and those of torch.compile: `compare --across` pairs them by what they compute."""
+"""Operators of an eager run and those of torch.compile: `compare --pair-by operators` pairs them by what they compute."""
 
 import json
 
@@ -12,7 +12,7 @@ pytestmark = needs_torch
 def test_eager_against_compiled(network, tmp_path):
     for how in ("eager", "compiled"):
         record(tmp_path, "compiled_networks", network, how, dump=how)
-    done = run([OPDUMP, "compare", "eager", "compiled", "--across", "--json", "--all"], tmp_path)
+    done = run([OPDUMP, "compare", "eager", "compiled", "--pair-by", "operators", "--json", "--all"], tmp_path)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     slots = [entry for entry in map(json.loads, done.stdout.splitlines()) if entry["record"] == "slot"]
     partners = {slot["operator"]: slot.get("actual_operator", slot["operator"]) for slot in slots if "confidence" in slot}
@@ -29,7 +29,7 @@ def test_the_workspace_of_a_recurrent_layer_is_no_result(tmp_path):
     """It is memory that its kernel writes in part."""
     for how in ("eager", "compiled"):
         record(tmp_path, "compiled_networks", "lstm", how, dump=how)
-    done = run([OPDUMP, "compare", "eager", "compiled", "--across"], tmp_path)
+    done = run([OPDUMP, "compare", "eager", "compiled", "--pair-by", "operators"], tmp_path)
     assert done.returncode == 0 and "no difference" in done.stdout, done.stdout[-2000:] + done.stderr
 
 

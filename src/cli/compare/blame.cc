@@ -10,8 +10,8 @@
 #include "blame/report.h"
 #include "blame/request.h"
 #include "cli/arguments.h"
+#include "cli/compare/pairing_options.h"
 #include "cli/compare/replay.h"
-#include "cli/compare/rows_option.h"
 #include "cli/compare/without_option.h"
 #include "cli/verb.h"
 #include "terminal/output.h"
@@ -131,7 +131,8 @@ Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual
 }
 
 Result<int> run_blame(std::span<const char* const> args) {
-  std::string golden_path, actual_path, save_path, rows;
+  std::string golden_path, actual_path, save_path;
+  PairingArguments pairing;
   BlameArguments arguments;
   BlameOutput output;
   compare::CompareOptions options;
@@ -149,7 +150,7 @@ Result<int> run_blame(std::span<const char* const> args) {
                  "Keep the comparison and the answer in this file, for opdump query, report and view");
   app.add_option("--threads", options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
-  add_rows_option(app, rows);
+  add_pairing_options(app, pairing);
   add_without_option(app, without);
   add_blame_options(app, arguments);
   add_expansion_limit(app);
@@ -160,7 +161,7 @@ Result<int> run_blame(std::span<const char* const> args) {
     return calibrate(calibrating, arguments);
   }
   if (actual_path.empty()) return Error(Code::usage, "GOLDEN and ACTUAL are required");
-  OPDUMP_CHECK_OK(use_rows(rows, options));
+  OPDUMP_CHECK_OK(use_pairing(pairing, options));
   OPDUMP_CHECK_OK(switch_off(without, options));
 
   ReplayWorkers workers(arguments.python, arguments.limits);

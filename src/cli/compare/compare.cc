@@ -14,7 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/compare/blame.h"
 #include "cli/compare/outcome.h"
-#include "cli/compare/rows_option.h"
+#include "cli/compare/pairing_options.h"
 #include "cli/compare/without_option.h"
 #include "cli/select.h"
 #include "cli/verb.h"
@@ -40,8 +40,8 @@ constexpr std::size_t kMostModules = 24;         // lines
 constexpr std::uint64_t kLargestMap = 64 << 20;  // bytes
 
 struct CompareArguments {
-  std::string golden, actual, csv_path, save_path, map_path, shard_path, rows;
-  bool is_across = false;
+  std::string golden, actual, csv_path, save_path, map_path, shard_path;
+  PairingArguments pairing;
   bool json = false, all = false, blames = false, by_module = false;
   RunFilter filter;
   std::string colour = "auto";
@@ -67,6 +67,7 @@ Examples:
   opdump compare golden/rank_0/net/0/3 actual/rank_0/net/0/3 --rtol 1e-3
   opdump compare golden actual --save run.opdump
   opdump compare golden actual --explain
+  opdump compare reference port --pair-by results
   opdump compare golden actual --json | tail -1)";
 
 void declare(CLI::App& app, CompareArguments& arguments) {
@@ -95,11 +96,9 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->excludes("--rtol", "--atol");
   app.add_option("--map", arguments.map_path,
                  "Which operators are the same: lines \"GOLDEN-NAME ACTUAL-NAME\", '-' for none");
-  add_rows_option(app, arguments.rows);
+  add_pairing_options(app, arguments.pairing);
   app.add_option("--shard", arguments.shard_path,
                  "How ranks hold tensors, where it cannot be found: lines of a mesh and placements");
-  app.add_flag("--across", arguments.is_across,
-               "Pair operators as those of different frameworks; default if the dumps are of such");
   app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
   app.add_flag("--explain", arguments.options.explain,
@@ -350,7 +349,6 @@ Result<int> run_compare(std::span<const char* const> args) {
 
   if (arguments.json && arguments.csv_path == "-")
     return Error(Code::usage, "--json and --csv - both print to stdout; give one of them");
-  if (arguments.is_across) arguments.options.across = true;
   if (arguments.options.is_bitwise) arguments.options.rtol = arguments.options.atol = 0;
   OPDUMP_CHECK_OK(switch_off(arguments.without, arguments.options));
   if (!arguments.map_path.empty()) {
@@ -365,7 +363,7 @@ Result<int> run_compare(std::span<const char* const> args) {
     if (!rules) return rules.take_error().within(arguments.shard_path);
     arguments.options.shards = std::make_shared<const compare::ShardRules>(std::move(*rules));
   }
-  OPDUMP_CHECK_OK(use_rows(arguments.rows, arguments.options));
+  OPDUMP_CHECK_OK(use_pairing(arguments.pairing, arguments.options));
   OPDUMP_TRY(const group::Group group, group::Group::join());
   auto status = compare_in(group, arguments);
   return group.is_leader() ? std::move(status) : Result<int>(0);  // the leader speaks for all

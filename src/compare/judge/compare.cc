@@ -333,9 +333,9 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
   if (!options.without.contains(kResumedRun.name))
     tails.step_shift = find_step_shift(golden_runs, actual_runs, tails);
-  bool is_across =
-      options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual) ||
-                              is_one_saved_in_other_layout(golden_runs, actual_runs));
+  bool is_across = options.pair_by ? *options.pair_by == PairBy::operators
+                                   : !options.map.empty() || are_of_different_frameworks(golden, actual) ||
+                                         is_one_saved_in_other_layout(golden_runs, actual_runs);
   if (is_across) {
     OPDUMP_CHECK_OK(refuse_integers("golden", "actual", golden_runs));
     OPDUMP_CHECK_OK(refuse_integers("actual", "golden", actual_runs));
@@ -358,7 +358,12 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
       is_across ? pair_across(golden_runs, actual_runs, tails, options.map, options.threads)
                 : Result<Pairing>(sharded ? sharded->pair(tails)
                                           : pair_operators(golden_runs, actual_runs, tails, false, filters)));
-  if (!sharded && !quantisation && !options.across && options.map.empty())
+  const bool by_results = options.pair_by == PairBy::results;
+  const bool is_special = sharded || quantisation || !options.map.empty();
+  if (by_results && is_special)
+    return Error(Code::usage,
+                 "--pair-by results needs two runs on as many ranks, in floating point, and no --map");
+  if (!is_special && (by_results || !options.pair_by))
     OPDUMP_CHECK_OK(pair_otherwise(golden, actual, tails, options, is_across, pairing));
   if (!is_across && !sharded) join_fused_activations(golden_runs, actual_runs, pairing.pairs);
   if (quantisation) {

@@ -33,7 +33,7 @@ struct Explained {
 Result<Explained> explain_with(bool is_across, const dump::DumpSet& golden, const dump::DumpSet& actual,
                                CompareOptions options) {
   Explained explained;
-  options.across = is_across;
+  options.pair_by = is_across ? PairBy::operators : PairBy::names;
   options.progress = {};
   options.explain = false;
   options.without.insert(std::string(kWhereValuesPart.name));
@@ -170,6 +170,17 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
 
 Result<> pair_otherwise(const dump::DumpSet& golden, const dump::DumpSet& actual, const TailsOfBoth& tails,
                         const CompareOptions& options, bool& is_across, Pairing& pairing) {
+  if (options.pair_by == PairBy::results) {
+    std::optional<Pairing> results =
+        pair_results(Wiring(golden.runs()), Wiring(actual.runs()), options.threads);
+    if (!results)
+      return Error(Code::usage,
+                   "the two dumps have no result in common, or do not say what reads it: opdump run records "
+                   "what --pair-by results needs");
+    pairing = std::move(*results);
+    is_across = true;
+    return ok();
+  }
   if (!is_across && may_be_renamed(golden.runs(), actual.runs(), pairing.pairs)) {
     OPDUMP_TRY(is_across, explains_more_across(golden, actual, options));
     if (is_across) {

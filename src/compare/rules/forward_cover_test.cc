@@ -25,7 +25,7 @@ class ForwardCoverTest : public CompareTest {
   // By values, one operator of each part is the same.
   static CompareOptions by_name() {
     CompareOptions options;
-    options.across = false;
+    options.pair_by = PairBy::names;
     return options;
   }
 

@@ -94,6 +94,34 @@ bool are_mispaired(const ResultGraph& golden, const ResultGraph& actual, const O
          !begins_loss(actual, accused.actual) && distance(*of_golden, *of_actual) > kLater.prints;
 }
 
+// What pairs by results rest on: how much of what golden computes the other run makes as well.
+std::string describe_shown(const ResultGraph& golden) {
+  struct Share {
+    std::uint64_t known = 0, all = 0;
+    void add(const ResultNode& node) {
+      ++all;
+      known += node.is_known;
+    }
+    std::string of(const char* one, const char* many) const {
+      return std::to_string(known) + " of " + std::to_string(all) + " " + inflect(all, one, many);
+    }
+  };
+  Share losses, forward, backward, updates;
+  for (std::uint32_t i = 0; i < golden.nodes().size(); ++i) {
+    const ResultNode& node = golden.nodes()[i];
+    if (node.results.empty()) continue;
+    if (node.begins_backward) losses.add(node);
+    if (!node.is_telling || node.only_moves || node.is_constant) continue;
+    const StepPart part = golden.part_of(i);
+    (part == StepPart::forward ? forward : part == StepPart::backward ? backward : updates).add(node);
+  }
+  std::string text = "of golden, actual makes " + forward.of("result", "results") + " of forward passes";
+  if (losses.all > 0) text += ", " + losses.of("loss", "losses");
+  if (backward.all > 0) text += ", " + backward.of("gradient", "gradients");
+  if (updates.all > 0) text += ", " + updates.of("update", "updates");
+  return text;
+}
+
 void separate(ResultGraph& run, ResultGraph& other, std::uint32_t execution) {
   const std::uint32_t partner = std::exchange(run.nodes()[execution].partner, OperatorPair::kNone);
   if (partner != OperatorPair::kNone) other.nodes()[partner].partner = OperatorPair::kNone;
@@ -157,8 +185,8 @@ std::optional<Pairing> pair_results(const Wiring& golden, const Wiring& actual, 
                              .paired_by = is_point ? PairedBy::data_flow : PairedBy::values});
   }
   append_singles(static_cast<std::uint32_t>(of_actual.nodes().size()));
-  pairing.notes.push_back("names pair few operators of the two runs: " +
-                          counted(by_results, "operator", "are") + " paired by what they make");
+  pairing.notes.push_back(counted(by_results, "operator", "are") +
+                          " paired by what they make, not by names: " + describe_shown(of_golden));
   return pairing;
 }
 

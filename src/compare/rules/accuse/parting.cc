@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/text/text.h"
@@ -19,6 +22,26 @@ std::string describe(const dump::Runs& runs, std::uint32_t execution) {
   return one_line(run.type) + (source.empty() ? "" : " at " + source);
 }
 
+// Of what the parting operator is made of, the last result that both runs have.
+const OperatorPair* find_last_common(const Study& study, const OperatorPair& parting) {
+  std::map<std::uint32_t, const OperatorPair*> common;  // by golden's execution
+  for (const OperatorPair& pair : study.pairs)
+    if (pair.fusion == Fusion::result) common.emplace(pair.golden, &pair);
+  const dump::Runs& runs = study.golden->runs();
+  std::set<std::uint32_t> open{parting.golden};
+  while (!open.empty()) {
+    const std::uint32_t execution = *open.rbegin();
+    open.erase(execution);
+    if (const auto found = common.find(execution); found != common.end()) return found->second;
+    for (const dump::Slot& slot : runs.slots(execution)) {
+      if (slot.side != model::Side::input) continue;
+      for (const std::uint32_t writer : study.golden_wiring->writers(execution, slot.index).executions)
+        if (writer < execution) open.insert(writer);
+    }
+  }
+  return nullptr;
+}
+
 class WhereValuesPart : public RuleState {
  public:
   WhereValuesPart(const Rule& rule, const Study& study) : rule_(rule), study_(study) {}
@@ -28,10 +51,16 @@ class WhereValuesPart : public RuleState {
     if (pair == study_.pairs.end()) return;
     const auto place = static_cast<std::size_t>(pair - study_.pairs.begin());
     OperatorComparison op = measured(study_, place);
-    if (op.cause.empty())
-      op.cause = "golden computes " + describe(study_.golden->runs(), pair->golden) + " here, actual " +
-                 describe(study_.actual->runs(), pair->actual) +
-                 ", and nothing that is made of the two is in both runs";
+    if (op.cause.empty()) {
+      const auto of = [&](const OperatorPair& both, std::string_view here) {
+        return describe(study_.golden->runs(), both.golden) + std::string(here) + ", actual " +
+               describe(study_.actual->runs(), both.actual);
+      };
+      op.cause =
+          "golden computes " + of(*pair, " here") + ", and nothing that is made of the two is in both runs";
+      if (const OperatorPair* const last = find_last_common(study_, *pair))
+        op.cause += "; before it, both have what golden computes with " + of(*last, "");
+    }
     op.rule = rule_.name;
     ledger.accuse({.rule = rule_.name, .op = std::move(op), .place = place});
   }
