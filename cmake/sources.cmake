@@ -352,6 +352,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 list(APPEND OPDUMP_CORE_SOURCES
   compare/facts/arguments.cc
   compare/facts/compiled_regions.cc
+  compare/facts/draws.cc
   compare/facts/element_lists.cc
   compare/facts/environment.cc
   compare/facts/integer_operators.cc
@@ -432,6 +433,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/rules/accuse/end_of_part.cc
   compare/rules/accuse/first_uncertain.cc
   compare/rules/accuse/folded_operator.cc
+  compare/rules/accuse/unread_draw.cc
   compare/rules/accuse/input_origin.cc
   compare/rules/accuse/missing_gradient.cc
   compare/rules/accuse/one_sided.cc

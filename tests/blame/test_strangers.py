@@ -83,7 +83,7 @@ def test_what_runs_after_the_last_step_is_compared(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("initialised_again", None), ("resumed", None), ("pretrained_vectors", None), ("resumed_with_optimizer", None),
-    wrong("preview_noise", None, "noise that no operator reads is named: tolist(), which a shuffle calls, is no operator, either"),
+    ("preview_noise", None),
     ("head_not_loaded", "head-Linear|uniform_-op[23]|copy_-op"), ("optimizer_not_resumed", "optimizer-SGD"),
     ("initialised_after_loading", "normal_"), ("untied", "lm_head-Linear|uniform_"),
     ("buffers_not_loaded", "1-BatchNorm1d/native_batch_norm|copy_-op"),
@@ -424,10 +424,10 @@ def test_the_same_is_computed_in_another_way(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("moved", None), ("truncated", None), ("scaled", None), ("spare_head", None), ("scaled_lost", "randn"),
-    wrong("orthogonal", None, "what a decomposition makes of a draw, and is loaded over, counts as a reader"),
-    wrong("assigned", None, "weights that are replaced rather than overwritten: nothing reads them"),
-    wrong("given_data", None, "weights that are replaced rather than overwritten: nothing reads them"),
-    wrong("built_anew", None, "the weights of a layer that another one replaces: nothing reads them"),
+    ("orthogonal", None),
+    ("assigned", None),
+    ("given_data", None),
+    ("built_anew", None),
 ])
 def test_more_results_that_nobody_reads(name, culprit, tmp_path):
     check(tmp_path, "unread_too.py", name, culprit, TORCH2 if name == "assigned" else sys.executable, is_strict=True)

@@ -31,8 +31,8 @@ std::span<const Rule* const> rules() {
       &kOtherWay, &kOtherInside, &kLoosePairs, &kResultsElsewhere, &kLackingStatistics,
       // The first accusation is the first difference; the others may take its place.
       &kFirstDifference, &kSingleBeforeGrowth, &kMissingGradient, &kOtherDropoutRule, &kOtherRepetition,
-      &kOtherSize, &kEndOfPart, &kFirstUncertain, &kInputOrigin, &kFoldedOperator, &kWrongRegion,
-      &kWhereValuesPart, &kOtherView, &kRelation, &kSmallError};
+      &kOtherSize, &kEndOfPart, &kFirstUncertain, &kInputOrigin, &kUnreadDraw, &kFoldedOperator,
+      &kWrongRegion, &kWhereValuesPart, &kOtherView, &kRelation, &kSmallError};
   return kRules;
 }
 

@@ -64,6 +64,16 @@ void fill_never_read(Program& golden, Program& actual) {
                 Input{.index = 1, .is_outside = true}});
 }
 
+// Data in the order that Python reads from what is drawn.
+void fill_order(Program& golden, Program& actual) {
+  using Input = dump::CallWiring::Input;
+  for (auto& [run, first] : {std::pair(&golden, 1.f), std::pair(&actual, 2.f)})
+    run->logged("Default/randperm-op0", {}, {{first, 3 - first}})
+        .wired("Default/randperm-op0", {})
+        .logged("Default/cos-op0", {{first, 5}}, {{first, 6}})
+        .wired("Default/cos-op0", {Input{.index = 0, .is_outside = true}});
+}
+
 // Golden trains two steps; actual goes on after the first.
 void fill_resumed(Program& golden, Program& actual) {
   const auto fill = [](Program& run, std::int64_t step, const std::vector<float>& weights) {
@@ -476,6 +486,7 @@ constexpr Example kExamples[] = {
      "only in actual, and Gradients/Default/fc-Linear/mul-op0"},
     {"other-dropout", fill_dropout, "dropout p is 0.25 in golden and 0.5 in actual",
      "only in actual, and Default/cos-op0"},
+    {"unread-draw", fill_order, "first Default_randperm-op0", "first Default_cos-op0"},
     {"other-size", fill_size, "first Default_pad-op0", "first Default_arange-op0"},
     {"end-of-part", fill_turned, "first Default_tan-op0", "first Default_sin-op0"},
     {"first-uncertain", fill_uncertain, "first Default_neg-op0", "first Default_mm-op0"},

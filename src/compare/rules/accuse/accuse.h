@@ -7,7 +7,7 @@
 namespace opdump::compare {
 
 extern const Rule kFirstDifference, kMissingGradient, kOtherDropoutRule, kOtherRepetition, kOtherSize,
-    kEndOfPart, kFirstUncertain, kInputOrigin, kFoldedOperator, kWrongRegion, kOtherView, kSmallError,
-    kRelation, kWhereValuesPart;
+    kEndOfPart, kFirstUncertain, kInputOrigin, kUnreadDraw, kFoldedOperator, kWrongRegion, kOtherView,
+    kSmallError, kRelation, kWhereValuesPart;
 
 }  // namespace opdump::compare
