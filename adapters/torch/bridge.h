@@ -24,9 +24,9 @@ typedef struct opdump_torch_bridge {
    * Texts are borrowed. */
   void (*visit_frames)(int (*add)(void* user, const char* file, int line, const char* function, int is_own),
                        void* user);
-  /* The place in the user's program that runs now on this thread, with its callers: equal numbers are the
-   * same instruction of the same calls. 0 if there is none. */
-  uint64_t (*find_place)(void);
+  /* The place in the user's program that runs now on this thread: equal numbers are the same instruction, and
+   * if `with_callers` of the same calls. 0 if there is none. */
+  uint64_t (*find_place)(int with_callers);
   /* Whether the program that runs now on this thread has an optimizer and mentions its step(). */
   int (*steps_optimizer)(void);
   /* Called once in a forked child before its first operator: starts a recording of its own, or not. Also

@@ -101,7 +101,7 @@ class Names {
   NamedOperator define(Scope* scope, const char* type, std::uint64_t place, Source source);
   // The operator that next_known() gave is called from another place.
   NamedOperator move(Scope* scope, const char* type, std::size_t number, std::uint64_t place, Source source);
-  // A place in a module is that of its call, which its operators share.
+  // Operators of a module may share a place, as those of a function of torch do.
   std::uint64_t key_of(const Scope& scope, std::uint64_t place, const opdump_op* op) const {
     return &scope == &root_ ? place : place ^ (reinterpret_cast<std::uintptr_t>(op) * 0x9E3779B97F4A7C15u);
   }

@@ -271,8 +271,8 @@ Source Observer::find_source(const Location& location) const {
   return source;
 }
 
-// What has a name in one step need not be what had it in the last one: an operator in no module, or a module
-// that the program calls from several places, as both halves of a GAN do.
+// What has a name in one step need not be what had it in the last one: an operator in no module, one of a
+// module that branches, or a module that the program calls from several places, as both halves of a GAN do.
 std::uint64_t Observer::place_of(const Location& location) const {
   if (location.source.file)
     return (reinterpret_cast<std::uintptr_t>(location.source.file) ^
@@ -281,7 +281,8 @@ std::uint64_t Observer::place_of(const Location& location) const {
   if (location.is_backward) return 0;
   if (location.scope == names_.root()) return find_place();
   const ThreadState& thread = this_thread();
-  return thread.stack.empty() || thread.stack.front().backward ? 0 : thread.outer_place;
+  if (thread.stack.empty() || thread.stack.front().backward) return 0;
+  return thread.outer_place ^ find_instruction();
 }
 
 NamedOperator Observer::next_operator(const Location& location, const char* type) {

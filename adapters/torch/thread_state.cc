@@ -21,10 +21,15 @@ ThreadState& this_thread() {
   return thread;
 }
 
-std::uint64_t find_place() {
+namespace {
+std::uint64_t ask_for_place(bool with_callers) {
   const opdump_torch_bridge* bridge = current_bridge();
-  return bridge && bridge->find_place ? bridge->find_place() : 0;
+  return bridge && bridge->find_place ? bridge->find_place(with_callers ? 1 : 0) : 0;
 }
+}  // namespace
+
+std::uint64_t find_place() { return ask_for_place(true); }
+std::uint64_t find_instruction() { return ask_for_place(false); }
 
 }  // namespace opdump::torch_adapter
 

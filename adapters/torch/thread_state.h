@@ -34,7 +34,8 @@ struct ThreadState {
 
 ThreadState& this_thread();
 
-// The place in the program that runs now on this thread; 0 where nobody knows.
+// The place in the program that runs now on this thread, with its callers or alone; 0 where nobody knows.
 std::uint64_t find_place();
+std::uint64_t find_instruction();
 
 }  // namespace opdump::torch_adapter

@@ -71,18 +71,20 @@ int last_instruction(PyFrameObject* frame) {
 #endif
 }
 
-// The instructions that the innermost frames of the user are at.
-std::uint64_t find_place_with_gil() {
+// The instructions that the innermost frames of the user are at, or the innermost one.
+std::uint64_t find_place_with_gil(bool with_callers) {
   constexpr int kMaxFrames = 64;
   std::uint64_t place = 0;
   Ref frame(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
   for (int i = 0; frame && i < kMaxFrames; ++i) {
     auto* f = reinterpret_cast<PyFrameObject*>(frame.get());
     const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
-    if (!function_of(reinterpret_cast<PyCodeObject*>(code.get())).file.empty())
+    if (!function_of(reinterpret_cast<PyCodeObject*>(code.get())).file.empty()) {
       place = (place ^ (reinterpret_cast<std::uintptr_t>(code.get()) +
                         static_cast<std::uint64_t>(last_instruction(f)))) *
               0x9E3779B97F4A7C15u;
+      if (!with_callers) break;
+    }
     frame = Ref(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
   }
   return place;
@@ -92,7 +94,9 @@ void visit_frames(AddFrame* add, void* user) {
   with_gil([&] { return visit_frames_with_gil(add, user), true; });
 }
 
-std::uint64_t find_place() { return with_gil(find_place_with_gil); }
+std::uint64_t find_place(int with_callers) {
+  return with_gil([&] { return find_place_with_gil(with_callers != 0); });
+}
 
 int steps_optimizer() {
   return with_gil([] {

@@ -403,10 +403,45 @@ std::vector<std::uint32_t> Runs::number_steps() const {
   return numbers;
 }
 
+// Where the log says, in the step of an execution, what it reads: kNone if it does not say so again.
+std::uint32_t Runs::find_logged_wiring(const Execution& execution) const {
+  if (execution.op == 0) return kNone;
+  const std::int64_t step = sections_[execution.section].where.step;
+  std::uint32_t found = operators_[execution.op - 1].last_wiring;
+  while (found != kNone && wirings_[found].step != step) found = wirings_[found].previous;
+  return found;
+}
+
+// In a step in which the program takes another way, an operator without a time ran just before the next one
+// of which the log says anew what it reads.
+void Runs::move_to_readers(const std::vector<std::uint32_t>& step_of, std::vector<Moment>& times) const {
+  using Line = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // step, rank and place in the log
+  std::vector<std::pair<Line, std::uint64_t>> timed;
+  std::vector<std::pair<Line, std::uint32_t>> untimed;
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    const Execution& execution = executions_[i];
+    const std::uint32_t logged = find_logged_wiring(execution);
+    if (logged == kNone) continue;
+    const Line line(step_of[execution.section], sections_[execution.section].where.rank, logged);
+    if (execution.time == kNoTime)
+      untimed.emplace_back(line, i);
+    else
+      timed.emplace_back(line, execution.time);
+  }
+  if (untimed.empty()) return;
+  std::ranges::sort(timed);
+  for (const auto& [line, i] : untimed) {
+    const auto next = std::ranges::lower_bound(timed, line, {}, &std::pair<Line, std::uint64_t>::first);
+    if (next != timed.end() && std::get<0>(next->first) == std::get<0>(line) &&
+        std::get<1>(next->first) == std::get<1>(line))
+      times[i] = {.time = next->second, .is_before = true};
+  }
+}
+
 // When each execution began. An operator without a time ran just before the next one of the log that has one.
-std::vector<std::uint64_t> Runs::find_times(const std::vector<std::uint32_t>& step_of) const {
-  std::vector<std::uint64_t> times;
-  for (const Execution& execution : executions_) times.push_back(execution.time);
+std::vector<Runs::Moment> Runs::find_times(const std::vector<std::uint32_t>& step_of) const {
+  std::vector<Moment> times;
+  for (const Execution& execution : executions_) times.push_back({.time = execution.time});
   std::vector<std::uint32_t> logged;  // of each step the last of the log first
   for (std::uint32_t i = 0; i < size(); ++i)
     if (executions_[i].op != 0) logged.push_back(i);
@@ -425,8 +460,9 @@ std::vector<std::uint64_t> Runs::find_times(const std::vector<std::uint32_t>& st
     else if (op != last_op && op_time != kNoTime)
       next = std::exchange(op_time, kNoTime);
     if (op_time == kNoTime) op_time = execution.time;
-    if (times[i] == kNoTime) times[i] = next;
+    if (times[i].time == kNoTime) times[i].time = next;
   }
+  move_to_readers(step_of, times);
   return times;
 }
 
@@ -450,13 +486,14 @@ void Runs::order_workers(std::vector<std::uint32_t>& order, const std::vector<st
 
 void Runs::sort() {
   const std::vector<std::uint32_t> step_of = number_steps();
-  const std::vector<std::uint64_t> times = find_times(step_of);
+  const std::vector<Moment> times = find_times(step_of);
   std::vector<std::uint32_t> order(size());
   std::iota(order.begin(), order.end(), 0);
   const auto key = [&](std::uint32_t i) {
     const Execution& execution = executions_[i];
-    return std::tuple(step_of[execution.section], times[i], execution.op == 0 ? kNone : execution.op,
-                      sections_[execution.section].where.graph_id, i);
+    return std::tuple(step_of[execution.section], times[i].time, !times[i].is_before,
+                      execution.op == 0 ? kNone : execution.op, sections_[execution.section].where.graph_id,
+                      i);
   };
   std::ranges::sort(order, {}, key);
   order_workers(order, step_of);

@@ -232,7 +232,13 @@ class Runs {
   std::shared_ptr<const CallForm> form_of(const Execution& execution) const;
   std::vector<std::uint32_t> undumped_of(const Execution& execution) const;
   std::vector<std::uint32_t> number_steps() const;
-  std::vector<std::uint64_t> find_times(const std::vector<std::uint32_t>& step_of) const;
+  std::uint32_t find_logged_wiring(const Execution& execution) const;
+  struct Moment {
+    std::uint64_t time = 0;
+    bool is_before = false;  // just before what is of that time
+  };
+  void move_to_readers(const std::vector<std::uint32_t>& step_of, std::vector<Moment>& times) const;
+  std::vector<Moment> find_times(const std::vector<std::uint32_t>& step_of) const;
   void order_workers(std::vector<std::uint32_t>& order, const std::vector<std::uint32_t>& step_of) const;
 
   std::vector<Execution> executions_;

@@ -119,15 +119,32 @@ using Place = std::tuple<std::int64_t, StepPart>;
 // What one program makes in several tensors, and the other one in one: only of what neither has otherwise.
 class PartsOfResults {
  public:
-  PartsOfResults(ResultGraph& run) : run_(run) {
+  // `joins_steps`: what one program makes in a step, the other one may make in several.
+  PartsOfResults(ResultGraph& run, bool joins_steps) : run_(run) {
     for (std::uint32_t i = 0; i < run.nodes().size(); ++i) {
       const ResultNode& node = run.nodes()[i];
       if (node.is_known || !node.is_telling || node.results.size() != 1) continue;
-      unknown_[{run.step_of(i), node.part}].push_back(i);
+      unknown_[{joins_steps ? 0 : run.step_of(i), node.part}].push_back(i);
     }
   }
 
   const std::map<Place, std::vector<std::uint32_t>>& unknown() const { return unknown_; }
+
+  // Whether all that the other run makes of `whole` is found in it: the lines that make one part make no
+  // others. Known after close().
+  bool have_all_of(std::uint32_t whole) const {
+    const auto found = parts_.find(whole);
+    if (found == parts_.end() || found->second.empty()) return false;
+    return std::ranges::none_of(
+        found->second, [&](std::uint32_t part) { return with_unknown_.contains(run_.line_of(part)); });
+  }
+
+  // All parts have been looked for.
+  void close() {
+    for (std::uint32_t i = 0; i < run_.nodes().size(); ++i)
+      if (const ResultNode& node = run_.nodes()[i]; !node.is_known && !node.results.empty())
+        with_unknown_.insert(run_.line_of(i));
+  }
 
   // Looks for parts of `whole` among what this run makes at `place`. Whether they are all of it.
   bool find(const ResultGraph& other, std::uint32_t whole, const Place& place) {
@@ -152,7 +169,7 @@ class PartsOfResults {
       if (step == 0 || size / step > kMostBlocks) continue;
       if (!tensor) tensor = read_tensor(other.runs(), made);
       if (!tensor || tensor->view().shape.rank() != made.shape->rank()) return false;
-      if (take_parts(Blocks(tensor->view(), axis, step), step, by_length)) return true;
+      if (take_parts(Blocks(tensor->view(), axis, step), step, by_length, parts_[whole])) return true;
     }
     return false;
   }
@@ -168,7 +185,8 @@ class PartsOfResults {
   // Whether the parts are the whole. Each part that is found is known from then on; parts of few elements, as
   // one number for each row of a batch, only if all are found.
   bool take_parts(const Blocks& blocks, std::int64_t step,
-                  std::map<std::int64_t, std::multimap<double, std::uint32_t>>& by_length) {
+                  std::map<std::int64_t, std::multimap<double, std::uint32_t>>& by_length,
+                  std::vector<std::uint32_t>& known) {
     std::vector<bool> taken(blocks.count());
     std::vector<std::uint32_t> found;
     for (auto& [rows, parts] : by_length) {
@@ -190,13 +208,18 @@ class PartsOfResults {
     for (std::size_t i = 0; i < taken.size(); ++i)
       if (!taken[i]) left += blocks.print(i, 1).norm * blocks.print(i, 1).norm;
     const bool are_all = std::sqrt(left) <= kLater.prints * blocks.print(0, blocks.count()).norm;
-    for (const std::uint32_t part : found)
-      run_.nodes()[part].is_known |= are_all || print_of_part(part).is_distinctive();
+    for (const std::uint32_t part : found) {
+      if (!are_all && !print_of_part(part).is_distinctive()) continue;
+      run_.nodes()[part].is_known = true;
+      known.push_back(part);
+    }
     return are_all;
   }
 
   ResultGraph& run_;
   std::map<Place, std::vector<std::uint32_t>> unknown_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> parts_;   // that are found, by what they are parts of
+  std::set<std::pair<std::string, std::string>> with_unknown_;  // lines
 };
 
 using Line = std::tuple<Place, std::string, std::string>;  // and source and type
@@ -234,6 +257,9 @@ void find_sums(ResultGraph& run, ResultGraph& other) {
 void find_wholes(ResultGraph& run, const PartsOfResults& wholes, PartsOfResults& parts) {
   for (const auto& [place, executions] : wholes.unknown())
     for (const std::uint32_t whole : executions) run.nodes()[whole].is_known |= parts.find(run, whole, place);
+  parts.close();
+  for (const auto& [place, executions] : wholes.unknown())
+    for (const std::uint32_t whole : executions) run.nodes()[whole].is_known |= parts.have_all_of(whole);
 }
 
 }  // namespace
@@ -242,7 +268,8 @@ void find_known_results(ResultGraph& golden, ResultGraph& actual, unsigned threa
   find_same(golden, actual, true, threads);
   find_same(actual, golden, false, threads);
   doubt_first_updates(golden, actual);
-  PartsOfResults of_golden(golden), of_actual(actual);
+  const bool joins_steps = !golden.trains() && !actual.trains();  // as a cache does
+  PartsOfResults of_golden(golden, joins_steps), of_actual(actual, joins_steps);
   find_wholes(golden, of_golden, of_actual);
   find_wholes(actual, of_actual, of_golden);
   find_sums(golden, actual);

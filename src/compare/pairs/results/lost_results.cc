@@ -38,13 +38,30 @@ void find_what_leads_to_known(ResultGraph& run) {
         is_forward && node->feeds_step && std::ranges::any_of(node->readers, [&](const ResultReader& reader) {
           return nodes[reader.execution].part == StepPart::update;
         });
-    node->leads_to_known = std::ranges::any_of(node->readers, [&](const ResultReader& reader) {
+    const auto shows_it = [&](const ResultReader& reader) {
       const ResultNode& next = nodes[reader.execution];
       const bool is_aside = next.is_for_update && is_forward;
       const double least = reader.is_change && is_forward ? kSeenForward : kSeen;
       return (reader.share >= least || (reader.share > 0 && next.feeds_step)) && !is_aside &&
              (next.leads_to_known || (next.is_known && next.is_telling));
-    });
+    };
+    // What a line reads in parts, as a loop does, it shows if half of them are known.
+    struct Parts {
+      std::size_t known = 0, all = 0;
+    };
+    std::map<std::pair<std::string, std::string>, Parts> lines;
+    for (const ResultReader& reader : node->readers) {
+      const bool shows = shows_it(reader);
+      if (!reader.is_of_part) {
+        node->leads_to_known |= shows;
+        continue;
+      }
+      Parts& parts = lines[run.line_of(reader.execution)];
+      ++parts.all;
+      parts.known += shows;
+    }
+    node->leads_to_known |=
+        std::ranges::any_of(lines, [](const auto& line) { return 2 * line.second.known >= line.second.all; });
   }
 }
 
@@ -56,11 +73,28 @@ void take_constants_for_data(ResultGraph& run) {
   for (ResultNode& node : run.nodes()) node.is_constant = false;
 }
 
+// Where nothing is trained, what nothing reads is what a program is for: a part of what the other run lacks
+// is lost, although it only moves.
+void find_moved_outputs(ResultGraph& run) {
+  if (run.trains()) return;
+  const std::span<ResultNode> nodes = run.nodes();
+  std::vector<bool> moves_unknown(nodes.size());
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    ResultNode& node = nodes[i];
+    const bool moves = node.only_moves || node.results.empty();
+    if (moves && node.readers.empty())
+      node.is_lost_output = node.is_telling && !node.is_known && moves_unknown[i];
+    if (node.is_known || node.is_constant || (moves && !moves_unknown[i])) continue;
+    for (const ResultReader& reader : node.readers) moves_unknown[reader.execution] = true;
+  }
+}
+
 // Forwards: what is made of a result that is lost is lost, too, unless the other run has it.
 void spread(ResultGraph& run) {
   for (ResultNode& node : run.nodes()) {
     node.is_lost = !node.is_constant && !node.is_known && !node.leads_to_known && !node.is_parameter &&
-                   ((!node.results.empty() && (!node.only_moves || node.is_permuted)) || node.reads_lost);
+                   ((!node.results.empty() && (!node.only_moves || node.is_permuted)) || node.reads_lost ||
+                    node.is_lost_output);
     if (!node.is_lost) continue;
     for (const ResultReader& reader : node.readers) run.nodes()[reader.execution].reads_lost = true;
   }
@@ -112,6 +146,7 @@ void excuse_last_updates(ResultGraph& run) {
 void find_lost_results(ResultGraph& run) {
   take_constants_for_data(run);
   find_what_leads_to_known(run);
+  find_moved_outputs(run);
   spread(run);
   excuse_negligible(run);
   excuse_last_updates(run);
@@ -121,18 +156,15 @@ void find_lost_results(ResultGraph& run) {
 
 Extras excuse_extras(ResultGraph& run) {
   const std::span<ResultNode> nodes = run.nodes();
-  const auto line_of = [&](std::uint32_t i) {
-    return std::pair(run.source_of(i), run.runs().without_slots(i).type);
-  };
   std::set<std::pair<std::string, std::string>> shown;
   for (std::uint32_t i = 0; i < nodes.size(); ++i)
-    if (!nodes[i].is_lost && !nodes[i].results.empty()) shown.insert(line_of(i));
+    if (!nodes[i].is_lost && !nodes[i].results.empty()) shown.insert(run.line_of(i));
   std::vector<bool> is_extra(nodes.size());
   for (auto i = static_cast<std::uint32_t>(nodes.size()); i-- > 0;) {
     const ResultNode& node = nodes[i];
     if (!node.is_lost || node.has_lost_state) continue;
     const bool is_unread =
-        node.is_truth || node.part == StepPart::backward || shown.contains(line_of(i)) ||
+        node.is_truth || node.part == StepPart::backward || shown.contains(run.line_of(i)) ||
         std::ranges::all_of(node.results, [](const MadeTensor& made) { return made.print.exact.count == 1; });
     is_extra[i] = (!node.readers.empty() || is_unread) &&
                   std::ranges::all_of(node.readers, [&](const ResultReader& reader) {

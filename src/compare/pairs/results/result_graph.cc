@@ -63,6 +63,10 @@ std::string ResultGraph::source_of(std::uint32_t execution) const {
   return source.empty() ? operator_name(run) : source;
 }
 
+std::pair<std::string, std::string> ResultGraph::line_of(std::uint32_t execution) const {
+  return {source_of(execution), runs().without_slots(execution).type};
+}
+
 std::string ResultGraph::describe(std::uint32_t execution) const {
   const dump::OperatorRun run = runs().without_slots(execution);
   const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
@@ -127,6 +131,15 @@ void ResultGraph::find_gradient_passes() {
   }
 }
 
+// How many elements an operator takes of an input: a view those that it shows.
+std::uint64_t ResultGraph::count_read(std::uint32_t execution, const dump::Slot& input) const {
+  std::uint64_t count = element_count_of(input);
+  if (!wiring_.is_view(execution)) return count;
+  for (const dump::Slot& slot : runs().slots(execution))
+    if (slot.side == model::Side::output) count = std::min(count, element_count_of(slot));
+  return count;
+}
+
 void ResultGraph::find_readers(std::uint32_t execution) {
   const dump::OperatorRun run = runs().without_slots(execution);
   ResultNode& node = nodes_[execution];
@@ -167,11 +180,15 @@ void ResultGraph::find_readers(std::uint32_t execution) {
       const bool is_behind = nodes_[writer].part == StepPart::forward && node.part == StepPart::backward;
       const bool is_changed = slot.index == 0 && run.type.ends_with('_');
       const bool is_change = !is_changed && change < 1;
-      nodes_[writer].readers.push_back({execution,
-                                        is_changed  ? 1
-                                        : is_behind ? 0
-                                                    : share,
-                                        is_change, is_behind});
+      const std::vector<MadeTensor>& made = nodes_[writer].results;
+      nodes_[writer].readers.push_back(
+          {.execution = execution,
+           .share = is_changed  ? 1
+                    : is_behind ? 0
+                                : share,
+           .is_change = is_change,
+           .is_of_part = made.size() == 1 && count_read(execution, slot) < made.front().print.exact.count,
+           .is_backward_of = is_behind});
     }
   }
   if (node.part != StepPart::forward) find_noise(execution, run);

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compare/pairs/pairing.h"
@@ -24,6 +25,7 @@ struct ResultReader {
   // place, the share that it changes; else 1.
   double share = 0;
   bool is_change = false;       // in place, of a part
+  bool is_of_part = false;      // it reads a part, as a row
   bool is_backward_of = false;  // a gradient need not depend on what its operator reads of the forward pass
 };
 
@@ -44,6 +46,7 @@ struct ResultNode {
   bool is_layer = false;                        // it reads weights, as most operators of its kind
   bool only_moves = false;                      // its result is data, or has the elements of what it reads
   bool is_permuted = false;                     // the other run has its elements in another order alone
+  bool is_lost_output = false;                  // nothing reads it, and it is a part of what is not known
   bool is_parameter = false;                    // updates change what it makes
   bool is_constant = false;                     // made of no data
   bool is_telling = false;                      // its result shows what it is made of
@@ -73,11 +76,17 @@ class ResultGraph {
   StepPart part_of(std::uint32_t execution) const;
   const PrintTolerance& tolerance_of(std::uint32_t execution) const;
 
+  // Whether gradients are computed at all.
+  bool trains() const { return !losses_.empty(); }
+
   // Whether gradients are computed behind an execution in its step.
   bool has_loss(std::uint32_t execution) const;
 
   // Where the program calls it: "train.py:31", or its name if the recording does not say.
   std::string source_of(std::uint32_t execution) const;
+
+  // That, and its type.
+  std::pair<std::string, std::string> line_of(std::uint32_t execution) const;
 
   // "`add_` at train.py:31", or its name alone.
   std::string describe(std::uint32_t execution) const;
@@ -93,6 +102,7 @@ class ResultGraph {
   bool updates_state(std::uint32_t execution);
   bool is_state(std::uint32_t execution, std::uint32_t input) const;
   double change_of(std::uint32_t execution) const;
+  std::uint64_t count_read(std::uint32_t execution, const dump::Slot& input) const;
   double share_of(std::uint32_t execution, std::uint32_t input) const;
   bool has_few_values(std::uint32_t execution) const;
   bool is_cancelled(std::uint32_t execution, const dump::OperatorRun& run) const;
