@@ -148,9 +148,10 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   if (!is_possible || is_of_names) return std::optional<Pairing>();
   OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
   if (explained.answer == Answer::same) return std::optional<Pairing>();
-  const bool are_modules_paired = !is_across && explained.forward_share >= kHardlyAny &&
-                                  (has_modules(golden_runs) || has_modules(actual_runs));
-  const bool is_in_part = share >= kRewritten || are_modules_paired;
+  const bool has_golden = has_modules(golden_runs), has_actual = has_modules(actual_runs);
+  const bool are_modules_paired =
+      !is_across && explained.forward_share >= kHardlyAny && (has_golden || has_actual);
+  const bool is_in_part = are_modules_paired || (share >= kRewritten && !(has_golden && has_actual));
   if (is_in_part && !may_be_overruled(explained, share)) return std::optional<Pairing>();
   std::optional<OperatorPair> accused;
   if (is_in_part && explained.first_bad)

@@ -58,7 +58,7 @@ void fill_never_read(Program& golden, Program& actual) {
   using Input = dump::CallWiring::Input;
   for (auto& [run, first] : {std::pair(&golden, 3.f), std::pair(&actual, 4.f)})
     run->logged("Default/full-op0", {}, {{first, 5}})
-        .logged("Default/copy_-op0", {{first, 5}, {1, 2}}, {{1, 2}})
+        .logged("Default/copy_-op0", {{first, 5}, {2, 2}}, {{2, 2}})
         .wired("Default/copy_-op0",
                {Input{.index = 0, .maker = {{.name = "Default/full-op0"}}, .is_overwritten = true},
                 Input{.index = 1, .is_outside = true}});

@@ -9,7 +9,7 @@
 namespace opdump::compare {
 
 bool TensorPrint::is_distinctive() const {
-  constexpr std::uint64_t kFewest = 4;
+  constexpr std::uint64_t kFewest = 2;
   return exact.count >= kFewest && std::isfinite(norm) && greatest > least;
 }
 

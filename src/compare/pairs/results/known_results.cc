@@ -152,31 +152,54 @@ class PartsOfResults {
     const MadeTensor& made = other.nodes()[whole].results.front();
     if (parts == unknown_.end() || !made.shape || made.shape->rank() > kMostAxes) return false;
     if (!made.print.is_distinctive()) return false;
-    std::optional<dump::StoredTensor> tensor;
-    for (std::size_t axis = 0; axis < made.shape->rank(); ++axis) {
-      // How much of the axis a part has, and the largest step in which all parts are whole.
-      std::map<std::int64_t, std::multimap<double, std::uint32_t>> by_length;
-      std::int64_t step = 0;
-      const std::int64_t size = (*made.shape)[axis];
-      const std::uint64_t row = size < 2 ? 0 : made.print.exact.count / static_cast<std::uint64_t>(size);
-      for (const std::uint32_t part : parts->second) {
-        const TensorPrint& print = print_of_part(part);
-        if (row == 0 || print.exact.count % row != 0 || print.exact.count >= made.print.exact.count) continue;
-        const auto length = static_cast<std::int64_t>(print.exact.count / row);
-        by_length[length].emplace(print.norm, part);
-        step = std::gcd(step, length);
-      }
-      if (step == 0 || size / step > kMostBlocks) continue;
-      if (!tensor) tensor = read_tensor(other.runs(), made);
-      if (!tensor || tensor->view().shape.rank() != made.shape->rank()) return false;
-      if (take_parts(Blocks(tensor->view(), axis, step), step, by_length, parts_[whole])) return true;
-    }
+    const std::optional<dump::StoredTensor> tensor = read_tensor(other.runs(), made);
+    if (!tensor || tensor->view().shape.rank() != made.shape->rank()) return false;
+    const std::vector<std::uint32_t>& candidates = parts->second;
+    if (find_along_axes(tensor->view(), candidates, parts_[whole])) return true;
+    // Rows of a batch that is padded.
+    const std::int64_t rows = tensor->view().shape.rank() < 2 ? 0 : tensor->view().shape[0];
+    for (std::int64_t row = 0; row < rows && rows <= kMostRows; ++row)
+      find_along_axes(take_row(tensor->view(), row), candidates, parts_[whole]);
     return false;
   }
 
  private:
   static constexpr std::size_t kMostAxes = 4;
-  static constexpr std::int64_t kMostBlocks = 4096;
+  static constexpr std::int64_t kMostBlocks = 4096, kMostRows = 64;
+
+  static model::TensorView take_row(const model::TensorView& tensor, std::int64_t row) {
+    model::TensorView view = tensor;
+    view.data +=
+        row * tensor.strides[0] * static_cast<std::int64_t>(model::dtype_info(tensor.dtype).bits / 8);
+    view.shape = model::Shape(tensor.shape.dims().subspan(1));
+    view.strides = model::Shape(tensor.strides.dims().subspan(1));
+    return view;
+  }
+
+  // Looks for parts along each axis. Whether those along one of them are all of the tensor.
+  bool find_along_axes(const model::TensorView& tensor, std::span<const std::uint32_t> candidates,
+                       std::vector<std::uint32_t>& known) {
+    const std::uint64_t count = model::element_count(tensor.shape).value_or(0);
+    for (std::size_t axis = 0; axis < tensor.shape.rank(); ++axis) {
+      // How much of the axis a part has, and the largest step in which all parts are whole.
+      std::map<std::int64_t, std::multimap<double, std::uint32_t>> by_length;
+      const std::int64_t size = tensor.shape[axis];
+      const std::uint64_t row = size < 2 ? 0 : count / static_cast<std::uint64_t>(size);
+      std::int64_t step = 0;
+      for (const std::uint32_t part : candidates) {
+        const TensorPrint& print = print_of_part(part);
+        if (row == 0 || print.exact.count % row != 0 || print.exact.count >= count) continue;
+        const auto length = static_cast<std::int64_t>(print.exact.count / row);
+        by_length[length].emplace(print.norm, part);
+        step = std::gcd(step, length);
+      }
+      if (step == 0) continue;
+      if (size <= kMostBlocks) step = std::gcd(step, size);  // parts may end with the tensor
+      if (size / step > kMostBlocks) continue;
+      if (take_parts(Blocks(tensor, axis, step), step, by_length, known)) return true;
+    }
+    return false;
+  }
 
   const TensorPrint& print_of_part(std::uint32_t part) const {
     return run_.nodes()[part].results.front().print;

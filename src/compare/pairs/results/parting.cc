@@ -158,19 +158,23 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> find_parting(const Result
   struct Candidate {
     std::pair<std::uint32_t, std::uint32_t> executions;
     bool are_alike = false;
+    bool are_of_two_kinds = false;  // one is true or false, as a mask
     double position = 0;
+    std::pair<bool, double> rank() const { return {are_of_two_kinds, position}; }
   };
   std::vector<Candidate> candidates;
   for (const PartingPoint& g : in_golden)
     for (const PartingPoint& a : in_actual) {
       if (golden.part_of(g.first) != actual.part_of(a.first) || g.reaches_loss != a.reaches_loss) continue;
-      candidates.push_back({.executions = {g.first, a.first},
-                            .are_alike = are_alike(golden.nodes()[g.first], actual.nodes()[a.first]),
-                            .position = std::max(position(golden, g), position(actual, a))});
+      candidates.push_back(
+          {.executions = {g.first, a.first},
+           .are_alike = are_alike(golden.nodes()[g.first], actual.nodes()[a.first]),
+           .are_of_two_kinds = golden.nodes()[g.first].is_truth != actual.nodes()[a.first].is_truth,
+           .position = std::max(position(golden, g), position(actual, a))});
     }
   if (candidates.empty()) return std::pair(in_golden.front().first, in_actual.front().first);
   // Where the first two have other elements, one of them may be of what one program alone computes.
-  const Candidate first = std::ranges::min(candidates, {}, &Candidate::position);
+  const Candidate first = std::ranges::min(candidates, {}, &Candidate::rank);
   if (count_of(golden.nodes()[first.executions.first]) == count_of(actual.nodes()[first.executions.second]))
     return first.executions;
   std::erase_if(candidates, [&](const Candidate& candidate) {
@@ -179,7 +183,7 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> find_parting(const Result
            place_of(actual, candidate.executions.second) != place_of(actual, first.executions.second);
   });
   return candidates.empty() ? first.executions
-                            : std::ranges::min(candidates, {}, &Candidate::position).executions;
+                            : std::ranges::min(candidates, {}, &Candidate::rank).executions;
 }
 
 }  // namespace opdump::compare
