@@ -215,6 +215,10 @@ def test_versions_of_a_program(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("gpt", None), ("resnet", None), ("pinn", None), ("rmsopt", None), ("unet", None), ("tcnaccum", None), ("dlrmfunc", None),
+    ("decode", None), ("bertrows", None), ("sac", None),
+    ("decode fault1", "cos-op0"), ("decode fault2", "_scaled_dot_product"), ("decode fault3", "_scaled_dot_product"),
+    ("decode fault4", "_scaled_dot_product"), ("bertrows fault1", "embedding-op0"), ("bertrows fault2", "pooler-Linear/addmm"),
+    ("sac fault1", "rsub-op1"), ("sac fault2", "AccumulateGrad|optimizer-Adam/lerp_"),
     ("gpt fault1", "attn-CausalSelfAttention/bmm"), ("gpt fault2", "optimizer-AdamW"), ("resnet fault1", "bn1-BatchNorm2d/native_batch_norm"),
     ("resnet fault2", "add_-op|relu"), ("pinn fault2", "Default/add-op3"), ("rmsopt fault1", "optimizer-RMSprop"), ("rmsopt fault2", "optimizer-RMSprop/sqrt"),
     ("unet fault1", "Default/cat-op0"), ("unet fault2", "DiceLoss/sum"), ("tcnaccum fault1", "CausalConv/constant_pad_nd"),
