@@ -32,6 +32,7 @@ enum class Trait : std::uint8_t {
   adds_scaled,
   scales_elements,
   elementwise_lists,
+  commutes,
 };
 inline constexpr std::string_view kTraitNames[] = {"random",      "copies",          "casts",
                                                    "overwrites",  "collective",      "region",
@@ -39,8 +40,9 @@ inline constexpr std::string_view kTraitNames[] = {"random",      "copies",     
                                                    "reshapes",    "masks",           "chooses",
                                                    "hands_over",  "adds_first",      "quantises",
                                                    "dequantises", "activation",      "adds_elements",
-                                                   "adds_scaled", "scales_elements", "elementwise_lists"};
-static_assert(std::size(kTraitNames) == static_cast<std::size_t>(Trait::elementwise_lists) + 1);
+                                                   "adds_scaled", "scales_elements", "elementwise_lists",
+                                                   "commutes"};
+static_assert(std::size(kTraitNames) == static_cast<std::size_t>(Trait::commutes) + 1);
 
 // Whether operators of a type ("aten::" left out) have a trait. Thread-safe.
 bool has_trait(std::string_view type, Trait trait);

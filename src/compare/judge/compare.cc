@@ -218,6 +218,7 @@ class Comparer {
     OPDUMP_CHECK_OK(measure(operators));
     for (std::size_t i = 0; i < operators.size(); ++i) {
       measure_apart_from_units(operators[i]);
+      exchange_terms(operators[i]);
       walk_.look(operators[i], batch.first + i);
       hold(std::move(operators[i]), batch.first + i);
     }
@@ -238,6 +239,47 @@ class Comparer {
       slot.rounds_as = model::DType::undefined;
       measure_slot(slot, options_, options_.threads);
     }
+  }
+
+  // a + b is b + a: where the inputs do not agree they may in the other order, if the results agree, or the
+  // terms are of other types or shapes.
+  void exchange_terms(OperatorComparison& op) {
+    if (op.golden == nullptr || op.actual == nullptr || op.golden->type != op.actual->type ||
+        !model::has_trait(op.golden->type, model::Trait::commutes))
+      return;
+    std::vector<SlotComparison*> terms;
+    bool do_results_agree = true;
+    for (SlotComparison& slot : op.slots) {
+      if (slot.parts != nullptr || slot.golden == nullptr || slot.actual == nullptr) return;
+      if (side_of(slot) == model::Side::output)
+        do_results_agree &= is_fine(slot.verdict);
+      else if (is_fine(slot.verdict))
+        return;
+      else
+        terms.push_back(&slot);
+    }
+    if (terms.size() != 2) return;
+    const auto are_alike = [](const dump::Slot& a, const dump::Slot& b) {
+      return a.dtype == b.dtype && a.shape == b.shape;
+    };
+    SlotComparison &first = *terms[0], &second = *terms[1];
+    const bool are_exchanged = are_alike(*first.golden, *second.actual) &&
+                               are_alike(*second.golden, *first.actual) &&
+                               !are_alike(*first.golden, *first.actual);
+    if (!are_exchanged && !do_results_agree) return;
+    const auto pair = [&](const SlotComparison& of_golden, const SlotComparison& of_actual) {
+      SlotComparison slot;
+      slot.any_layout = of_golden.any_layout;
+      slot.rounds_as = of_golden.rounds_as;
+      slot.golden = of_golden.golden;
+      slot.actual = of_actual.actual;
+      measure_slot(slot, options_, options_.threads);
+      return slot;
+    };
+    SlotComparison as_first = pair(first, second), as_second = pair(second, first);
+    if (!are_exchanged && (!is_fine(as_first.verdict) || !is_fine(as_second.verdict))) return;
+    first = std::move(as_first);
+    second = std::move(as_second);
   }
 
   // How far apart what is not equal bit by bit is.

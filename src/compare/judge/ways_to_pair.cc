@@ -86,6 +86,21 @@ bool are_as_written(const dump::DumpSet& dump) {
   return dump.rank_directories().size() == 1;
 }
 
+// Whether operators of one name make tensors of other shapes, as of batches that are padded otherwise.
+bool have_other_shapes(const dump::Runs& golden, const dump::Runs& actual,
+                       std::span<const OperatorPair> pairs) {
+  const auto shape_of = [](const dump::Runs& runs, std::uint32_t execution) -> std::optional<model::Shape> {
+    for (const dump::Slot& slot : runs.slots(execution))
+      if (slot.side == model::Side::output) return slot.shape;
+    return std::nullopt;
+  };
+  return std::ranges::any_of(pairs, [&](const OperatorPair& pair) {
+    if (!pair.is_whole() || !computes_in_module(golden.without_slots(pair.golden))) return false;
+    const auto of_golden = shape_of(golden, pair.golden), of_actual = shape_of(actual, pair.actual);
+    return of_golden && of_actual && *of_golden != *of_actual;
+  });
+}
+
 bool has_parting(const Pairing& results) {
   return std::ranges::find(results.pairs, Fusion::parting, &OperatorPair::fusion) != results.pairs.end();
 }
@@ -145,9 +160,17 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   const double share = is_possible && !is_across ? paired_share(golden_runs, actual_runs, pairs) : 0;
   const bool is_of_names = share >= kPartlyRewritten ||
                            (share >= kRewritten && std::ranges::count_if(pairs, has_no_partner) < kFewest);
-  if (!is_possible || is_of_names) return std::optional<Pairing>();
+  const bool is_padded_otherwise =
+      is_possible && is_of_names && have_other_shapes(golden_runs, actual_runs, pairs);
+  if (!is_possible || (is_of_names && !is_padded_otherwise)) return std::optional<Pairing>();
   OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
   if (explained.answer == Answer::same) return std::optional<Pairing>();
+  if (is_padded_otherwise) {
+    if (explained.answer != Answer::differs || options.finds_rows || !options.rows.empty())
+      return std::optional<Pairing>();
+    auto results = pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads);
+    return results && is_all_shown(*results) ? std::move(results) : std::optional<Pairing>();
+  }
   const bool has_golden = has_modules(golden_runs), has_actual = has_modules(actual_runs);
   const bool are_modules_paired =
       !is_across && explained.forward_share >= kHardlyAny && (has_golden || has_actual);
