@@ -46,27 +46,28 @@ bool is_of_draws(const Wiring& wiring, std::uint32_t execution, std::set<std::ui
 
 }  // namespace
 
-bool is_draw_for_nothing(const Wiring& wiring, std::uint32_t execution) {
-  if (!wiring.is_recorded()) return false;
-  std::set<std::uint32_t> made{execution};
+std::set<std::uint32_t> find_draws_for_nothing(const Wiring& wiring, std::uint32_t execution) {
+  if (!wiring.is_recorded()) return {};
+  std::set<std::uint32_t> made{execution}, draws;
   for (std::vector<std::uint32_t> open{execution}; !open.empty();) {
     const std::uint32_t maker = open.back();
     open.pop_back();
-    std::set<std::uint32_t> seen;
-    if (made.size() > kMostInitialisers || !is_of_draws(wiring, maker, seen)) return false;
+    std::set<std::uint32_t> sources;
+    if (made.size() > kMostInitialisers || !is_of_draws(wiring, maker, sources)) return {};
+    bool makes_tensors = false;
     for (const dump::Slot& slot : wiring.runs().slots(maker)) {
       if (slot.side != model::Side::output) continue;
+      makes_tensors = true;
       for (const std::uint32_t user : wiring.users({maker, slot.index}))
         if (made.insert(user).second) open.push_back(user);
     }
+    if (!makes_tensors) return {};  // it gives Python a number, which may decide something
+    if (maker != execution) continue;
+    for (const std::uint32_t source : sources)
+      if (model::has_trait(wiring.runs().without_slots(source).type, model::Trait::random))
+        draws.insert(source);
   }
-  // What makes no tensor gives Python a number, which may decide something.
-  const auto makes_tensors = [&](std::uint32_t user) {
-    bool makes = false;
-    for (const dump::Slot& slot : wiring.runs().slots(user)) makes |= slot.side == model::Side::output;
-    return makes;
-  };
-  return std::ranges::all_of(made, makes_tensors);
+  return draws;
 }
 
 }  // namespace opdump::compare

@@ -49,8 +49,8 @@ class UnreadDraw : public RuleState {
       if (!pair.is_whole()) continue;
       const std::string type = study_.golden->runs().without_slots(pair.golden).type;
       if (!model::has_trait(type, model::Trait::random) || type.ends_with('_') ||
-          !is_draw_for_nothing(*study_.golden_wiring, pair.golden) ||
-          !is_draw_for_nothing(*study_.actual_wiring, pair.actual))
+          find_draws_for_nothing(*study_.golden_wiring, pair.golden).empty() ||
+          find_draws_for_nothing(*study_.actual_wiring, pair.actual).empty())
         continue;
       OperatorComparison op = measured(study_, place);
       if (std::ranges::any_of(op.slots, [](const SlotComparison& slot) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <string>
 
 #include "base/text/text.h"
@@ -30,13 +32,14 @@ class NeverRead : public RuleState {
     const auto is_output = [&](const SlotComparison& slot) {
       return side_of(slot) == model::Side::output && counts(slot);
     };
-    const auto is_vain = [&](const Wiring& wiring, std::uint32_t execution) {
+    const auto is_vain = [&](const Wiring& wiring, std::uint32_t execution, std::set<std::uint32_t>& draws) {
       return execution != OperatorPair::kNone &&
-             (wiring.is_overwritten_unread(execution) || is_draw_for_nothing(wiring, execution) ||
+             (wiring.is_overwritten_unread(execution) || is_drawn_in_vain(wiring, execution, draws) ||
               makes_in_vain(wiring, execution));
     };
     if (std::ranges::none_of(op.slots, is_output) ||
-        (!is_vain(*study_.golden_wiring, pair.golden) && !is_vain(*study_.actual_wiring, pair.actual)))
+        (!is_vain(*study_.golden_wiring, pair.golden, golden_draws_) &&
+         !is_vain(*study_.actual_wiring, pair.actual, actual_draws_)))
       return false;
     const std::string reason = "no operator reads it";
     for (SlotComparison& slot : op.slots) {
@@ -59,6 +62,14 @@ class NeverRead : public RuleState {
   }
 
  private:
+  // Random numbers that differ, and what is made of such: not what the runs make of equal ones.
+  static bool is_drawn_in_vain(const Wiring& wiring, std::uint32_t execution,
+                               std::set<std::uint32_t>& differing) {
+    const std::set<std::uint32_t> draws = find_draws_for_nothing(wiring, execution);
+    if (draws.contains(execution)) differing.insert(execution);
+    return std::ranges::any_of(draws, [&](std::uint32_t draw) { return differing.contains(draw); });
+  }
+
   // A tensor of one number, as zeros, that nothing reads: PyTorch 1.13 makes one where an optimizer begins.
   // Of others, as places, Python may make a list.
   static bool makes_in_vain(const Wiring& wiring, std::uint32_t execution) {
@@ -75,6 +86,7 @@ class NeverRead : public RuleState {
 
   const Rule& rule_;
   const Study& study_;
+  std::set<std::uint32_t> golden_draws_, actual_draws_;  // that differ
   std::uint64_t count_ = 0;
   std::string first_;
 };
