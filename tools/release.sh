@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What a release consists of, in dist/: the wheels, Debian packages of them, a source archive, what is linked in (CycloneDX) and the
-# checksums of all. Then each is tried in bare systems (as root). The wheel and the package, without a compiler: Debian 11, 12 and 13, the
-# last two with their own PyTorch, and the wheel also on Debian testing. The source archive, with one: Debian 12.
+# checksums of all. Then each is tried in bare systems (as root). The wheel and the package, without a compiler: Debian 12 and 13 with their
+# own PyTorch. The wheel also on Debian testing, and on Debian 11 with PyPI's PyTorch 1.13, which is fetched once and kept in the cache of
+# the user. The source archive, with a compiler: Debian 12.
 # Usage: tools/release.sh [--twice] [--aarch64] [--recorders] [--built]; --twice builds the wheel again elsewhere, and compares. --aarch64
 # makes the wheel of that architecture, too, and tries it on Debian 12 by qemu-user-static. --recorders tries each recorder with PyPI's
 # PyTorch. --built takes the wheels that lie in dist/ as they are. Each part says on the standard error how many seconds it took. A system that
@@ -74,7 +75,17 @@ try() {
   esac
   took "$what, with status $status,"
 }
-try "$wheel" bullseye
+site=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/torch-site/1.13.1-cp39  # Debian 11's own is too old
+if [ ! -e "$site/complete" ] && [ "$(id -u)" -eq 0 ]; then
+  rm -rf "$site"
+  ! python3 -m pip --quiet install --only-binary=:all: --python-version 3.9 --target "$site" torch==1.13.1 'numpy<2' >&2 || touch "$site/complete"
+fi
+if [ -e "$site/complete" ]; then
+  try "$wheel" bullseye "site:$site"
+else
+  untried+=("$(basename "$wheel") with PyTorch on bullseye")
+  try "$wheel" bullseye
+fi
 for file in "$wheel" dist/*_amd64.deb; do
   for suite in bookworm trixie; do try "$file" $suite debian:python3-torch; done
 done

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from opdump import _before, _sources
+from opdump._torch import adapter
 
 
 @pytest.mark.parametrize("words, expected", [
@@ -196,3 +197,21 @@ def test_the_cache_has_a_size(tmp_path):
     done = subprocess.run([os.environ["OPDUMP_BIN"], "cache"], capture_output=True, text=True, check=False,
                           env={**os.environ, "OPDUMP_CACHE": str(cache)})
     assert (done.returncode, done.stdout) == (0, f"{cache}: 2.0 kB\n"), done.stderr
+
+
+def test_headers_of_another_torch(tmp_path):
+    """Debian's torch has links to the system's headers, and gcc names what they lead to."""
+    headers, system = tmp_path / "packages/torch/include", tmp_path / "usr/include"
+    for folder in (headers, system / "ATen/core", system / "c10"):
+        folder.mkdir(parents=True)
+    (system / "ATen/core/Tensor.h").touch()
+    (system / "c10/Old.h").touch()
+    (headers / "ATen").symlink_to(system / "ATen")
+
+    def check(*paths):
+        (tmp_path / "unit0.d").write_text("unit0.o: \\\n " + " \\\n ".join(map(str, paths)) + "\n")
+        adapter._check_headers(tmp_path, headers)
+
+    check("/usr/include/stdio.h", headers / "ATen/core/Tensor.h", system / "ATen/core/../core/Tensor.h")
+    with pytest.raises(adapter.CannotBuildHere, match="c10/Old.h is a header of another torch"):
+        check(system / "ATen/core/Tensor.h", system / "c10/Old.h")

@@ -149,12 +149,18 @@ def _build(path: pathlib.Path) -> None:
 
 
 def _check_headers(work: pathlib.Path, headers: pathlib.Path) -> None:
-    """A header that this torch lacks may have come from another one: that of the system, where compilers look, too."""
+    """A header that this torch lacks may have come from another one: that of the system, where compilers look, too. In Debian's torch the
+    folders are links, and gcc names what they lead to."""
+    paths: set[str] = set()
     for dependencies in work.glob("*.d"):
-        for path in dependencies.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ").split():
-            if re.search(r"/include/(ATen|c10|torch)/", path) and headers not in pathlib.Path(os.path.normpath(path)).parents:
-                raise CannotBuildHere(f"{path} is a header of another torch than that in {headers}: this version of opdump does not "
-                                      "know this torch")
+        paths.update(dependencies.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ").split())
+    for path in sorted(paths):
+        name = re.search(r"/include/((ATen|c10|torch)/.*)", path)
+        if name is None or headers in pathlib.Path(os.path.normpath(path)).parents:
+            continue
+        if os.path.realpath(headers / name[1]) != os.path.realpath(path):
+            raise CannotBuildHere(f"{path} is a header of another torch than that in {headers}: this version of opdump does not "
+                                  "know this torch")
 
 
 def _torch_libraries(name: str) -> Iterator[pathlib.Path]:
