@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 import termios
+import time
 
 import numpy as np
 import pytest
@@ -72,12 +73,13 @@ def on_a_terminal(words, *, rows=10, columns=80, **environment):
         os.environ.pop("NO_COLOR", None)
         os.environ.update({"TERM": "xterm", **environment})
         os.execv(os.environ["OPDUMP_BIN"], [os.environ["OPDUMP_BIN"], *map(str, words)])
-    said = b""
-    while True:
+    said, ends = b"", 0
+    while ends < 2:
         try:
             said += os.read(terminal, 65536)
-        except OSError:
-            break
+        except OSError:  # what was written last may come after the first one
+            ends += 1
+            time.sleep(0.2)
     return said.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
