@@ -142,3 +142,19 @@ def test_a_name_stands_for_another_line_in_a_later_step(tmp_path):
     converted = tmp_path / "converted"
     opdump("convert", dump.path.parent, "-o", converted, "--to", "npy")
     assert "program.py:10" in opdump("show", converted, "Default/clone-op0", "--step", "2")
+
+
+def test_a_module_that_branches_has_other_lines_in_a_later_step(tmp_path):
+    dump = Runner(tmp_path).run("""
+        import torch
+        class Cache(torch.nn.Module):
+            def forward(self, x):
+                if len(x) > 1:
+                    x = x.cos()
+                return x.cos() + 1
+        net = Cache()
+        for rows in (2, 1):
+            net(torch.ones(rows, 3))
+    """, saved_data="tensor")
+    shown = [opdump("show", dump.path.parent, "Default/Cache/cos-op0", "--step", step) for step in ("0", "1")]
+    assert "program.py:6 " in shown[0].replace("\n", " \n") and "program.py:7 " in shown[1].replace("\n", " \n"), shown

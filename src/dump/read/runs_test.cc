@@ -202,6 +202,34 @@ TEST(Runs, OfOneMomentAreAsInTheLog) {
   EXPECT_EQ(runs[2].name, "third");
 }
 
+// A view of a step in which the program takes another way: the log names it after what other steps have.
+TEST(Runs, WhatHasNoTimeStandsBeforeItsReader) {
+  Runs runs;
+  const std::uint32_t first = runs.add_section({0, 0, 0}), second = runs.add_section({0, 0, 1});
+  const auto add_operator = [&](std::string name) {
+    return runs.add_operator(model::Operator{.type = {}, .name = std::move(name), .source_file = {}});
+  };
+  const std::uint32_t bmm = add_operator("bmm"), mm = add_operator("mm"), view = add_operator("view");
+  const auto add = [&](std::uint32_t section, std::string name, std::uint64_t time, std::uint32_t number) {
+    add_run(runs, section, make_run(std::move(name), time));
+    runs.set_operator(runs.size() - 1, number);
+  };
+  add(first, "bmm", 1, bmm);
+  add(first, "mm", 2, mm);
+  add(second, "bmm", 3, bmm);
+  add(second, "view", 0, view);
+  add(second, "mm", 4, mm);
+  for (const auto& [step, number] :
+       {std::pair(0, bmm), std::pair(0, mm), std::pair(1, view), std::pair(1, mm)})
+    runs.add_wiring(
+        number,
+        LoggedWiring{.operator_name = {}, .step = step, .wiring = {{{.index = 0, .is_outside = true}}}});
+  runs.sort();
+  std::vector<std::string> names;
+  for (const OperatorRun& run : runs) names.push_back(run.name);
+  EXPECT_THAT(names, ElementsAre("bmm", "mm", "bmm", "view", "mm"));
+}
+
 // The last line of the latest step that is not after a step counts, in whatever order the lines come.
 TEST(Runs, KnowWhoMadeWhatTheyRead) {
   Runs runs;
