@@ -156,7 +156,7 @@ def test_masks_and_initial_values(name, culprit, tmp_path):
 
 
 @pytest.mark.parametrize("name, culprit", [
-    ("adam_fault", "optimizer-Adam"), ("schedule_fault", "optimizer-SGD"), ("average_fault", "clone-op"), ("loader_fault", "randn|randint"), ("late_fault", "randn|randint"),
+    ("adam_fault", "optimizer-Adam"), ("schedule_fault", "optimizer-SGD"), ("average_fault", "clone-op|uniform_-op"), ("loader_fault", "randn|randint"), ("late_fault", "randn|randint"),
     ("samples_fault", "randn"), ("samples", None),
     ("adam", None), ("schedule", None), ("average", None), ("loader", None),
 ])
@@ -167,7 +167,7 @@ def test_a_run_goes_on_from_a_checkpoint_in_another_process(name, culprit, tmp_p
 
 @pytest.mark.parametrize("name, culprit", [
     ("averages_fault", "sum-op|slice|addmm"), ("averages", None), ("best_fault", "."),
-    wrong("best", None, "both accuse the padding, which a mask keeps from being chosen: a choice may be the same of wrong numbers"),
+    ("best", None),
 ])
 def test_tensors_of_other_sizes(name, culprit, tmp_path):
     check(tmp_path, "sizes.py", name, culprit)
