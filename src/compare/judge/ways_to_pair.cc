@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compare/compare.h"
+#include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/across/renamed.h"
 #include "compare/pairs/results/result_pairs.h"
@@ -73,6 +74,13 @@ Result<bool> explains_more_across(const dump::DumpSet& golden, const dump::DumpS
 bool has_modules(const dump::Runs& runs) {
   for (std::uint32_t i = 0; i < runs.size(); ++i)
     if (computes_in_module(runs.without_slots(i))) return true;
+  return false;
+}
+
+// Whether gradients are computed: of results that lead to none, nothing says what they are for.
+bool trains(const dump::Runs& runs) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (phase_of(runs.without_slots(i)) == model::Phase::backward) return true;
   return false;
 }
 
@@ -161,8 +169,9 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   const double share = is_possible && !is_across ? paired_share(golden_runs, actual_runs, pairs) : 0;
   const bool is_of_names = share >= kPartlyRewritten ||
                            (share >= kRewritten && std::ranges::count_if(pairs, has_no_partner) < kFewest);
-  const bool is_padded_otherwise =
-      is_possible && is_of_names && have_other_shapes(golden_runs, actual_runs, pairs);
+  const bool is_padded_otherwise = is_possible && is_of_names &&
+                                   have_other_shapes(golden_runs, actual_runs, pairs) &&
+                                   trains(golden_runs) && trains(actual_runs);
   if (!is_possible || (is_of_names && !is_padded_otherwise)) return std::optional<Pairing>();
   OPDUMP_TRY(const Explained explained, explain_with(is_across, golden, actual, options));
   if (explained.answer == Answer::same) return std::optional<Pairing>();
