@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compare/compare.h"
+#include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/pairs/across/pair_across.h"
 #include "compare/pairs/across/renamed.h"
