@@ -78,10 +78,7 @@ bool begins_loss(const ResultGraph& run, std::uint32_t execution) {
 // result, and neither loses one or both read what is lost already.
 bool are_mispaired(const ResultGraph& golden, const ResultGraph& actual, const OperatorPair& accused,
                    bool has_other_arguments) {
-  const auto has_gradients = [](const ResultGraph& run) {
-    return std::ranges::find(run.nodes(), true, &ResultNode::begins_backward) != run.nodes().end();
-  };
-  if (!accused.is_whole() || !has_gradients(golden) || !has_gradients(actual)) return false;
+  if (!accused.is_whole() || !golden.trains() || !actual.trains()) return false;
   const ResultNode &g = golden.nodes()[accused.golden], &a = actual.nodes()[accused.actual];
   if (has_other_arguments && !(g.is_constant && a.is_constant)) return false;
   const auto print_of = [](const ResultNode& node) -> const TensorPrint* {
