@@ -557,6 +557,8 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/report.cc
   blame/request.cc
   blame/sequence.cc
+  blame/substitution/exchanges.cc
+  blame/substitution/substitution.cc
   blame/suspects.cc
 )
 set(OPDUMP_TESTS_blame

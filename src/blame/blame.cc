@@ -18,10 +18,12 @@
 #include "blame/followers.h"
 #include "blame/gains/gain_search.h"
 #include "blame/inputs/input_search.h"
+#include "blame/inputs/origin.h"
 #include "blame/inputs/unread.h"
 #include "blame/precision.h"
 #include "blame/request.h"
 #include "blame/sequence.h"
+#include "blame/substitution/substitution.h"
 #include "blame/suspects.h"
 #include "compare/facts/arguments.h"
 #include "compare/facts/environment.h"
@@ -423,6 +425,33 @@ class Trial {
                                            : why_another_shape(bad));
   }
 
+  // Of two programs that compute the same by other operators, the comparison knows what is lost; trying out
+  // tells what is wrong.
+  Result<> blame_substituted(const compare::Comparison& comparison) {
+    if (answer_.findings.empty() || !comparison.first_bad ||
+        comparison.first_bad->fusion != compare::Fusion::parting)
+      return ok();
+    const OperatorComparison& bad = *comparison.first_bad;
+    Finding& finding = answer_.findings.front();
+    if (!are_one(finding.op.run(), bad.run())) return ok();
+    OPDUMP_TRY(const auto found,
+               find_substitution(golden_.runs(), actual_.runs(),
+                                 compare::find_executions(golden_.runs(), actual_.runs(), bad),
+                                 options_.replay, options_.compare.threads, options_.limit));
+    if (!found) return ok();
+    answer_.replayed += found->replayed;
+    finding.op.golden = std::make_shared<const dump::OperatorRun>(golden_.runs()[found->begins.golden]);
+    finding.op.actual = std::make_shared<const dump::OperatorRun>(actual_.runs()[found->begins.actual]);
+    finding.op.slots.clear();
+    finding.cause = Cause::unknown;
+    finding.slot = "output.0";
+    finding.why = describe_substitution(*found, golden_.runs(), actual_.runs());
+    if (!are_one(finding.op.run(), bad.run()) && !are_one(*finding.op.actual, *bad.actual))
+      answer_.notes.push_back("compare names " + one_line(operator_name(bad.run())) +
+                              ", which is right, or follows: golden's results in actual's place show it");
+    return ok();
+  }
+
   // What the comparison accuses explains what follows from it.
   void blame_accused(const compare::Comparison& comparison) {
     for (const compare::Accusation& accusation : comparison.accusations) {
@@ -464,6 +493,7 @@ class Trial {
     excuse_unread();
     excuse_other_ways(comparison);
     blame_first_bad(comparison);
+    OPDUMP_CHECK_OK(blame_substituted(comparison));
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_.all(), inputs_.read(), options_.replay, options_.limit));
     for (const auto& [reason, count] : reasons_)
       answer_.not_replayed.push_back(counted(count, "operator") + ": " + reason);

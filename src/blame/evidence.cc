@@ -78,6 +78,14 @@ Replayed parse(const json& reply) {
       replayed.ends.push_back({.index = static_cast<std::uint32_t>(parse_uint64(index).value_or(0)),
                                .before = number_of(distances.at(0)),
                                .after = number_of(distances.at(1))});
+    for (const auto& [index, made] : reply.at("made").items()) {
+      compare::TensorPrint print{.mean = number_of(made.at(1)),
+                                 .norm = number_of(made.at(2)),
+                                 .least = number_of(made.at(3)),
+                                 .greatest = number_of(made.at(4))};
+      print.exact.count = made.at(0).get<std::uint64_t>();
+      replayed.made.emplace_back(static_cast<std::uint32_t>(parse_uint64(index).value_or(0)), print);
+    }
     return replayed;
   }
   if (reply.contains("argument") && !reply.at("argument").is_null())

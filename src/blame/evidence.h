@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "blame/request.h"
+#include "compare/wiring/tensor_print.h"
 
 namespace opdump::blame {
 
@@ -58,6 +59,8 @@ struct Replayed {
   std::vector<OutputError> argument;
   std::vector<std::pair<std::uint32_t, double>> shares;  // of the difference, by input; if asked
   std::vector<EndError> ends;                            // if asked
+  // With the ends, what is in the outputs of actual now, by index.
+  std::vector<std::pair<std::uint32_t, compare::TensorPrint>> made;
 };
 
 // An answer of the worker. Errors: internal -- it is not in the form that we know.

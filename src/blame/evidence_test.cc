@@ -120,14 +120,21 @@ TEST(Evidence, ReadsSharesAndWhatArgumentsChange) {
 }
 
 TEST(Evidence, ReadsWhatIsLeftWithoutAFault) {
-  const auto replayed = parse_replayed(R"({"ok":true,"ends":{"1":[4,"inf"]}})");
+  const auto replayed =
+      parse_replayed(R"({"ok":true,"ends":{"1":[4,"inf"]},"made":{"1":[6,0.5,3,-1,"inf"]}})");
   ASSERT_TRUE(replayed);
+  ASSERT_EQ(replayed->made.size(), 1u);
+  EXPECT_EQ(replayed->made[0].first, 1u);
+  EXPECT_EQ(replayed->made[0].second.exact.count, 6u);
+  EXPECT_EQ(replayed->made[0].second.norm, 3);
+  EXPECT_GT(replayed->made[0].second.greatest, 1e300);
   ASSERT_EQ(replayed->ends.size(), 1u);
   EXPECT_EQ(replayed->ends[0].index, 1u);
   EXPECT_EQ(replayed->ends[0].before, 4);
   EXPECT_GT(replayed->ends[0].after, 1e300);
-  EXPECT_FALSE(parse_replayed(R"({"ok":true,"ends":{"1":[4]}})"));
-  EXPECT_FALSE(parse_replayed(R"({"ok":true,"ends":{"1":4}})"));
+  EXPECT_FALSE(parse_replayed(R"({"ok":true,"ends":{"1":[4]},"made":{}})"));
+  EXPECT_FALSE(parse_replayed(R"({"ok":true,"ends":{"1":4},"made":{}})"));
+  EXPECT_FALSE(parse_replayed(R"({"ok":true,"ends":{},"made":{"1":[4]}})"));
 }
 
 TEST(Evidence, WhatCannotBeRunSaysWhy) {

@@ -129,6 +129,12 @@ std::string make_write_request(const std::string& path, const std::string& gains
 
 std::string make_gains_request() { return json_text(json{{"gains", true}}); }
 
+Result<std::string> make_put_request(const dump::Slot& recorded, const dump::Slot& instead) {
+  OPDUMP_TRY(const json place, place_of(recorded, false));
+  OPDUMP_TRY(const json other, place_of(instead, false));
+  return json_text(json{{"put", other}, {"for", place}});
+}
+
 std::string make_forget_request() { return json_text(json{{"forget", true}}); }
 
 Result<std::string> make_script_request(const dump::OperatorRun& run, const std::string& name,

@@ -55,6 +55,10 @@ std::string make_limits_request(const std::string& path);
 std::string make_write_request(const std::string& path, const std::string& gains);
 // Asks for the samples of all files of limits, which are "gains" of the answer.
 std::string make_gains_request();
+// Asks the worker to take `instead`, of the other run, for the tensor `recorded`, with its elements in
+// whatever order of axes makes the two most alike: what is asked of later requests with Question::without.
+// Errors: unsupported -- a tensor is not in its dump, or packed.
+Result<std::string> make_put_request(const dump::Slot& recorded, const dump::Slot& instead);
 // Asks the worker to forget what it was asked to be without.
 std::string make_forget_request();
 

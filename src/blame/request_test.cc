@@ -55,6 +55,17 @@ TEST(Request, AsksToBeWithoutAFault) {
   EXPECT_EQ(make_forget_request(), R"({"forget":true})");
 }
 
+TEST(Request, PutsATensorInThePlaceOfAnother) {
+  const auto request = make_put_request(make_slot(model::Side::output, 0, "/a/o0.npy"),
+                                        make_slot(model::Side::output, 1, "/g/o1.npy"));
+  ASSERT_TRUE(request) << request.error().message();
+  const auto json = nlohmann::json::parse(*request);
+  EXPECT_EQ(json["put"]["file"], "/g/o1.npy");
+  EXPECT_EQ(json["for"]["file"], "/a/o0.npy");
+  EXPECT_FALSE(make_put_request(make_slot(model::Side::output, 0, ""),
+                                make_slot(model::Side::output, 0, "/g/o0.npy")));
+}
+
 TEST(Request, SaysWhatTheDumpLacks) {
   const auto reason = [](const dump::OperatorRun& run) {
     const auto request = make_request(&run, nullptr);

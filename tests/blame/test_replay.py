@@ -328,3 +328,19 @@ def test_what_is_left_without_other_arguments_and_inputs(worker):
     assert before > 0.01 and after < 1e-5
     before, after = without(worker, "aten::tanh", worker.side(one, [x], [x.tanh()]), worker.side(one, [weight], [weight.tanh()]), {})
     assert before > 0.001 and after < 1e-5  # another one that reads it
+
+
+def test_golden_s_tensor_is_put_in_the_place_of_actual_s(worker):
+    """In whatever order of axes it is; what follows is what golden would make, with the operator's own error."""
+    golden, wrong, weight = torch.randn(3, 4, 5), torch.randn(3, 5, 4), torch.randn(4, 2)
+    near = golden.permute(0, 2, 1) + 0.1 * wrong
+    made = near.reshape(15, 4) @ weight
+    assert worker.ask({"forget": True})["ok"]
+    assert worker.ask({"put": worker.tensor(golden), "for": worker.tensor(near)})["ok"]
+    reply = worker.ask({"function": "aten::mm", "without": {}, "sides": {"actual": worker.side(
+        {"self": {"tensor": 0}, "mat2": {"tensor": 1}}, [near.reshape(15, 4), weight], [made])}})
+    right = golden.permute(0, 2, 1).reshape(15, 4) @ weight
+    assert reply["ends"] == {}
+    assert reply["made"]["0"] == pytest.approx([30, right.mean(), right.norm(), right.min(), right.max()], rel=1e-5)
+    assert not worker.ask({"put": worker.tensor(golden), "for": worker.tensor(weight)})["ok"]
+    assert worker.ask({"forget": True})["ok"]

@@ -215,7 +215,9 @@ def test_versions_of_a_program(name, culprit, tmp_path):
 
 @pytest.mark.parametrize("name, culprit", [
     ("gpt", None), ("resnet", None), ("pinn", None), ("rmsopt", None), ("unet", None), ("tcnaccum", None), ("dlrmfunc", None),
-    ("decode", None), ("bertrows", None), ("sac", None),
+    ("decode", None), ("bertrows", None), ("sac", None), ("fno", None), ("moco", None),
+    ("fno fault1", "SpectralConv1d/_fft_c2r"), ("fno fault2", "SpectralConv1d/_fft_c2r"),
+    ("moco fault1", "Default/mul-op"), ("moco fault2", "Default/bmm-op1"),
     ("decode fault1", "cos-op0"), ("decode fault2", "_scaled_dot_product"), ("decode fault3", "_scaled_dot_product"),
     ("decode fault4", "_scaled_dot_product"), ("bertrows fault1", "embedding-op0"), ("bertrows fault2", "pooler-Linear/addmm"),
     ("sac fault1", "rsub-op1"), ("sac fault2", "AccumulateGrad|optimizer-Adam/lerp_"),

@@ -117,23 +117,6 @@ bool has_parting(const Pairing& results) {
 
 bool is_all_shown(const Pairing& results) { return results.incomplete.empty() && !has_parting(results); }
 
-// Where pairs by name find the first bad operator.
-std::optional<OperatorPair> find_accused(const dump::Runs& golden, const dump::Runs& actual,
-                                         const OperatorComparison& first_bad) {
-  const auto find = [](const dump::Runs& runs, const dump::OperatorRun* wanted) {
-    if (wanted == nullptr) return OperatorPair::kNone;
-    for (std::uint32_t i = 0; i < runs.size(); ++i) {
-      const dump::Runs::Section& section = runs.section_of(i);
-      if (section.step != wanted->step || section.rank != wanted->rank) continue;
-      const dump::OperatorRun run = runs.without_slots(i);
-      if (run.name == wanted->name && run.task == wanted->task) return i;
-    }
-    return OperatorPair::kNone;
-  };
-  return OperatorPair{.golden = find(golden, first_bad.golden.get()),
-                      .actual = find(actual, first_bad.actual.get())};
-}
-
 // Whether an operator makes something else, rather than the same with other rounding.
 bool differs_far(const OperatorComparison& op) {
   constexpr double kFar = 1e-3;
@@ -189,7 +172,7 @@ Result<std::optional<Pairing>> pair_written_anew(const dump::DumpSet& golden, co
   if (is_in_part && !may_be_overruled(explained, share)) return std::optional<Pairing>();
   std::optional<OperatorPair> accused;
   if (is_in_part && explained.first_bad)
-    accused = find_accused(golden_runs, actual_runs, *explained.first_bad);
+    accused = find_executions(golden_runs, actual_runs, *explained.first_bad);
   const bool has_other_arguments = accused && explained.first_bad->verdict == Verdict::argument_differs;
   std::optional<Pairing> results =
       pair_results(Wiring(golden_runs), Wiring(actual_runs), options.threads, accused, has_other_arguments);

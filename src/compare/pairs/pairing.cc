@@ -68,6 +68,17 @@ std::string describe_shift(std::int64_t shift) {
          ", by weights and data that are equal there, as where a run goes on from a checkpoint";
 }
 
+std::uint32_t find_execution(const dump::Runs& runs, const dump::OperatorRun* wanted) {
+  if (wanted == nullptr) return OperatorPair::kNone;
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    const dump::Runs::Section& section = runs.section_of(i);
+    if (section.step != wanted->step || section.rank != wanted->rank) continue;
+    const dump::OperatorRun run = runs.without_slots(i);
+    if (run.name == wanted->name && run.task == wanted->task) return i;
+  }
+  return OperatorPair::kNone;
+}
+
 }  // namespace
 
 Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails, bool are_shards,
@@ -137,6 +148,12 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
                             " ran before or after what the other dump is a log of: left out");
   if (has_fused) pairing.notes.emplace_back("fused operators are compared by the outputs of the last one");
   return pairing;
+}
+
+OperatorPair find_executions(const dump::Runs& golden, const dump::Runs& actual,
+                             const OperatorComparison& op) {
+  return {.golden = find_execution(golden, op.golden.get()),
+          .actual = find_execution(actual, op.actual.get())};
 }
 
 }  // namespace opdump::compare

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/comparison.h"
 #include "compare/operator_pair.h"
 #include "compare/pairs/filtered.h"
 #include "compare/pairs/frame/frame.h"
@@ -31,5 +32,9 @@ struct Pairing {
 // last step is left out without a word.
 Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {},
                        bool are_shards = false, const FiltersOfBoth& filters = {});
+
+// Where the two operators of a comparison are in their runs; kNone for one that there is not.
+OperatorPair find_executions(const dump::Runs& golden, const dump::Runs& actual,
+                             const OperatorComparison& op);
 
 }  // namespace opdump::compare

@@ -7,7 +7,10 @@ from typing import Optional
 
 import torch
 
+from .tensors import CannotReplay
+
 _MAX_ELEMENTS = 1 << 26  # that are kept; the oldest tensors go
+_MAX_AXES = 6  # that are tried in all orders
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -76,6 +79,23 @@ class Changed:
 
 def bits_of(x: torch.Tensor) -> torch.Tensor:
     return x.contiguous().view(_INTEGERS[x.element_size()]) if x.is_floating_point() else x
+
+
+def arrange(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """x in the shape of another tensor, with its axes in the order that makes the two most alike."""
+    if x.numel() != like.numel() or x.is_complex() or like.is_complex():
+        raise CannotReplay("the two tensors have other elements")
+    wide = like.to(torch.float64)
+    flat = x.squeeze()
+    orders = itertools.permutations(range(flat.dim())) if flat.dim() < _MAX_AXES else [tuple(range(flat.dim()))]
+    arranged = (flat.permute(axes).reshape(like.shape) for axes in orders)
+    return min(arranged, key=lambda y: float(torch.linalg.vector_norm(y - wide)))
+
+
+def describe(x: torch.Tensor) -> list[float]:
+    """How many elements, their mean, norm, least and greatest."""
+    wide = x.to(torch.float64)
+    return [x.numel(), float(wide.mean()), float(torch.linalg.vector_norm(wide)), float(wide.min()), float(wide.max())]
 
 
 def moved(recorded: torch.Tensor, before: torch.Tensor, now: torch.Tensor) -> torch.Tensor:

@@ -24,7 +24,9 @@ asks for; "limits": a file of such limits, which hold from then on.
 
 "without" asks what the outputs of actual would be without faults: {} those of earlier requests, {"own": true} that of the
 operator, too, {"argument": true} with golden's arguments, {"inputs": [0]} with golden's inputs. The answer has "ends": for each
-output its distance from golden's as it was recorded, and as it would be. {"forget": true} begins anew.
+output its distance from golden's as it was recorded, and as it would be; and "made": how many elements the output has, their mean,
+norm, least and greatest. {"put": TENSOR, "for": TENSOR} is a request of its own: the second one, of actual, would be the first one, with
+its axes in the order that makes the two most alike. {"forget": true} begins anew.
 """
 
 from __future__ import annotations
@@ -81,6 +83,8 @@ class Server:
             return {"ok": True, "gains": self._limits.gains}
         if "limits" in request:
             return self._set_limits(request["limits"])
+        if "put" in request:
+            return self._put(request["put"], request["for"])
         return self._forget() if "forget" in request else self._judge(request)
 
     def _judge(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -122,7 +126,7 @@ class Server:
     def _answer_at_once(self, op: AnyOperator, recorded: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
         reply: dict[str, Any] = {"ok": True}
         if "without" in request:
-            return {**reply, "ends": self._remove(op, recorded, request["without"])}
+            return {**reply, **self._remove(op, recorded, request["without"])}
         sides = {name: Side(op, side, self._limits, not request.get("calibrates")) for name, side in recorded.items()}
         if request.get("shares"):
             return {**reply, "shares": share(sides["golden"], sides["actual"])}
@@ -134,9 +138,9 @@ class Server:
                 self._calibration.add(op.type, reply["sides"][name], side.types)
         return reply
 
-    def _remove(self, op: AnyOperator, recorded: dict[str, Any], without: dict[str, Any]) -> dict[str, list[float]]:
-        """By output of actual: its distance from golden's, with and without faults."""
-        golden, place = recorded["golden"], recorded["actual"]
+    def _remove(self, op: AnyOperator, recorded: dict[str, Any], without: dict[str, Any]) -> dict[str, dict[str, list[float]]]:
+        """By output of actual: its distance from golden's, with and without faults; and what it would be."""
+        golden, place = recorded.get("golden", {"outputs": {}}), recorded["actual"]
         stored = {int(i): load(at) for i, at in place["inputs"].items()}
         inputs = {i: new for i, new in ((i, self._changed.find(x)) for i, x in stored.items()) if new is not None}
         for i in without.get("inputs", []):
@@ -163,7 +167,12 @@ class Server:
             right = load(golden["outputs"][str(i)]) if str(i) in golden["outputs"] else None
             if right is not None and right.is_floating_point() and right.shape == x.shape:
                 ends[str(i)] = [rounding.norm(widen(y) - widen(right)) for y in (x, after[i])]
-        return ends
+        return {"ends": ends, "made": {str(i): removal.describe(y) for i, y in after.items() if y.is_floating_point() and y.numel() > 0}}
+
+    def _put(self, instead: dict[str, Any], place: dict[str, Any]) -> dict[str, Any]:
+        recorded = load(place)
+        self._changed.add(recorded, removal.arrange(widen(load(instead)), recorded))
+        return {"ok": True, "sides": {}}
 
     def _set_limits(self, path: str) -> dict[str, Any]:
         try:

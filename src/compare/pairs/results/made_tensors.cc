@@ -10,14 +10,13 @@ namespace {
 
 constexpr std::size_t kMostAlike = 256;
 
-// The slot of a tensor in its dump.
+}  // namespace
+
 std::optional<dump::Slot> slot_of(const dump::Runs& runs, const MadeTensor& made) {
   for (const dump::Slot& slot : runs.slots(made.execution))
     if ((slot.side == model::Side::input) == made.is_read && slot.index == made.output) return slot;
   return std::nullopt;
 }
-
-}  // namespace
 
 bool have_equal_elements(const dump::Runs& golden, const MadeTensor& g, const dump::Runs& actual,
                          const MadeTensor& a, const PrintTolerance& tolerance) {

@@ -29,6 +29,9 @@ struct MadeTensor {
   bool is_read = false;  // it is not made by the execution, but a view or data that this reads
 };
 
+// The slot of a tensor in its dump.
+std::optional<dump::Slot> slot_of(const dump::Runs& runs, const MadeTensor& made);
+
 // Whether two tensors of one shape and with the same print have the same elements at the same places.
 bool have_equal_elements(const dump::Runs& golden, const MadeTensor& g, const dump::Runs& actual,
                          const MadeTensor& a, const PrintTolerance& tolerance);
