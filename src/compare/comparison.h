@@ -87,6 +87,7 @@ struct SlotComparison {
   std::shared_ptr<const SlotParts> parts = nullptr;
   bool is_sum = false;          // each rank has a term of a sum
   bool is_cut_in_rows = false;  // each rank has some rows
+  bool counts_anew = false;     // of whole numbers each rank has its part, less the first one: places
   // A coarser type, as which the units round that multiply matrices in one run (matrix_units.h).
   model::DType rounds_as = model::DType::undefined;
   double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none

@@ -133,8 +133,10 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     if (is_before_other(section, golden_size > 0, rule))
       for (std::size_t i = begin; i < pairing.pairs.size(); ++i) pairing.pairs[i].fusion = Fusion::before;
     const auto is_explained = [&](const OperatorPair& pair) { return filters.explain(pair, golden, actual); };
+    // What a rank more does behind the last step, as sums of losses, is a part of what the first rank does.
+    const bool is_of_more_ranks = are_shards && (golden_size == 0 || actual_size == 0);
     if (is_after_steps && !frame.is_whole())
-      leave_end_open(section.rank, begin, has_log, is_explained, pairing);
+      leave_end_open(section.rank, begin, has_log || is_of_more_ranks, is_explained, pairing);
   }
   if (aligned > 0)
     pairing.notes.push_back(counted(aligned, "operator", "are") +

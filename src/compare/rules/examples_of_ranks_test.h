@@ -58,4 +58,16 @@ inline void fill_rows(Program& golden, Program& actual) {
   actual.rank(1, [&](Program& other) { fill(other, {3, 4}, {0, 0}, {3, 3}); });
 }
 
+// Where each row begins, as a rank counts it in its half of the batch.
+inline void fill_places(Program& golden, Program& actual) {
+  const auto fill = [](Program& run, const std::vector<std::int64_t>& places,
+                       const std::vector<float>& sums) {
+    run.say("Default/arange-op0").places("arange.Default_arange-op0.output.0", places);
+    run.logged("Default/exp-op0", {sums}, {sums});
+  };
+  fill(golden, {0, 6, 12, 18}, {1, 2, 3, 4});
+  fill(actual, {0, 6}, {1, 2});
+  actual.rank(1, [&](Program& other) { fill(other, {0, 6}, {3, 4}); });
+}
+
 }  // namespace opdump::compare

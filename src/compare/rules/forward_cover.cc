@@ -8,6 +8,7 @@
 
 #include "compare/facts/operator_kind.h"
 #include "compare/names.h"
+#include "compare/wiring/content.h"
 
 namespace opdump::compare {
 namespace {
@@ -46,7 +47,7 @@ void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vect
   const dump::Runs& runs = wiring.runs();
   struct Part {
     std::uint64_t operators = 0;
-    bool is_shown = false, is_hidden = false;
+    bool is_shown = false, is_hidden = false, gives_tensors = false;
   };
   std::map<std::string, Part, std::less<>> parts;  // each module with all that is inside it
   std::uint64_t all = 0;
@@ -67,6 +68,7 @@ void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vect
     paths.emplace_back(path_of(operator_name(runs.without_slots(i))));
   for (std::uint32_t i = 0; i < runs.size(); ++i) {
     if (paths[i].empty()) continue;
+    const bool is_forward = phase_of(runs.without_slots(i)) == model::Phase::forward;
     for (const dump::Slot& slot : runs.slots(i)) {
       if (slot.side != model::Side::output) continue;
       for (const std::uint32_t reader : wiring.likely_readers({i, slot.index}))
@@ -75,13 +77,15 @@ void ForwardCover::OfRun::cover_by_readers(const Wiring& wiring, const std::vect
           if (part == parts.end() || is_inside(paths[reader], outer)) return;
           const bool is_shown = paired[reader] || of_covered.contains(paths[reader]);
           (is_shown ? part->second.is_shown : part->second.is_hidden) = true;
+          part->second.gives_tensors |= is_forward && element_count_of(slot) > 1;
         });
     }
   }
   for (auto& entry : modules)
     for_each_around(entry.first, [&](std::string_view outer) {
       const Part& part = parts.find(outer)->second;
-      entry.second.is_covered |= part.is_shown && !part.is_hidden && 2 * part.operators <= all;
+      const bool is_loss = (part.is_shown || part.is_hidden) && !part.gives_tensors;
+      entry.second.is_covered |= (is_loss || (part.is_shown && !part.is_hidden)) && 2 * part.operators <= all;
     });
 }
 

@@ -2,7 +2,9 @@
 // operators, or of those of a module inside it, were compared: attention that one run computes in one
 // operator and the other in eight is covered by what follows in its module; a network that the other run has
 // under names of its own is not. A part of the network is covered, too, if operators of both runs or of such
-// modules read all that leaves it, and it is no more than half of the forward pass.
+// modules read all that leaves it, and it is no more than half of the forward pass. A part that only gives
+// numbers is a loss, which one run may compute in a module and the other in none: gradients show whether it
+// is right.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,9 @@ std::span<const Rule* const> rules() {
   static constexpr const Rule* kRules[] = {
       // Which tensors count. The first rule that leaves one out gives the reason.
       &kOtherRank, &kOverwritten, &kOtherRows, &kFiltered, &kResumedRun, &kOtherFramework, &kNotLogged,
-      &kNotOnAllRanks, &kShardLeftOut, &kOwnRows, &kOtherLayout, &kOptionalOutput, &kOperatorLeftOut,
-      &kRewrittenNumber, &kAddedInput, &kSilentDump, &kUnfinished, &kSameOfOtherInputs, &kNeverRead,
+      &kNotOnAllRanks, &kShardLeftOut, &kOwnRows, &kOwnPlaces, &kOtherLayout, &kOptionalOutput,
+      &kOperatorLeftOut, &kRewrittenNumber, &kAddedInput, &kSilentDump, &kUnfinished, &kSameOfOtherInputs,
+      &kNeverRead,
       // The operator has a verdict by its tensors here. A cause rules out that rounding explains them.
       &kOtherArgument,
       // The first reason that excuses an operator settles it.

@@ -522,6 +522,7 @@ constexpr Example kExamples[] = {
     {"terms-of-a-sum", fill_no_reduction, "a reduction is missing before it",
      "row Default_exp-op0 own_error\n"},
     {"own-rows", fill_rows, "answer same", "answer differs"},
+    {"own-places", fill_places, "answer same", "answer differs"},
     {"small-error", fill_environment, "opdump blame runs it again", "row a own_error"},
 };
 

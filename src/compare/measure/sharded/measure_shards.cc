@@ -239,12 +239,34 @@ class ShardMeasure {
       slot_.shape = tensors_.shards[unit.members[0]].shape;
     }
     slot_.wrong_ranks.assign(wrong.begin(), wrong.end());
+    OPDUMP_TRY(slot_.counts_anew, wrong.empty() ? Result<bool>(false) : counts_anew(*units));
     slot_.is_sum = best.layout->has_sums();
     slot_.is_cut_in_rows = std::ranges::any_of(best.layout->placements, [](const Placement& one) {
       return one.kind == Placement::Kind::shard && one.axis == 0;
     });
     describe(best);
     return ok();
+  }
+
+  // Whether each rank's numbers are those of its part of the whole, less one number, as of places that a rank
+  // counts from the beginning of its part.
+  static Result<bool> counts_anew(std::span<const ShardUnit> units) {
+    constexpr std::uint64_t kMost = 1 << 22;
+    for (const ShardUnit& unit : units) {
+      const TensorView &whole = unit.views.whole, &shard = unit.views.shard;
+      const std::uint64_t count = shard.element_count();
+      const model::DTypeKind kind = model::dtype_info(shard.dtype).kind;
+      if ((kind != model::DTypeKind::signed_integer && kind != model::DTypeKind::unsigned_integer) ||
+          unit.terms.size() != 1 || count == 0 || count > kMost)
+        return false;
+      OPDUMP_TRY(Scratch memory, Scratch::make(2 * count * sizeof(double)));
+      const std::span<double> numbers(reinterpret_cast<double*>(memory.data()), 2 * count);
+      math::sum_tensors({&whole, 1}, 1, numbers.first(count));
+      math::sum_tensors({&shard, 1}, 1, numbers.last(count));
+      for (std::uint64_t i = 0; i < count; ++i)
+        if (numbers[i] - numbers[count + i] != numbers[0] - numbers[count]) return false;
+    }
+    return true;
   }
 
   void describe(const Candidate& best) {

@@ -397,9 +397,12 @@ void ShardedRuns::find_scale(const std::vector<OperatorPair>& pairs) {
     if (pair.golden == kNone || pair.actual == kNone) continue;
     const Runs& single = is_golden_ ? actual_ : golden_;
     const std::uint32_t one = is_golden_ ? pair.actual : pair.golden;
-    if (phase_of(single.without_slots(one)) != model::Phase::forward) continue;
+    // A loss that only one of the programs computes in a module is where both backward passes begin.
+    const OperatorRun run = single.without_slots(one);
+    const bool is_forward = phase_of(run) == model::Phase::forward;
+    if (!is_forward && kind_of(run.type).role != OperatorRole::makes) continue;
     for (const Slot& slot : single.slots(one)) {
-      if (slot.side != model::Side::output) continue;
+      if (slot.side != (is_forward ? model::Side::output : model::Side::input)) continue;
       const auto whole = scalar_of(slot);
       if (!whole || *whole == 0) continue;
       std::vector<double> values;

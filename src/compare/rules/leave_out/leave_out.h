@@ -7,7 +7,7 @@
 namespace opdump::compare {
 
 extern const Rule kOtherRank, kOverwritten, kOtherFramework, kNotLogged, kNotOnAllRanks, kShardLeftOut,
-    kOwnRows, kOtherLayout, kOptionalOutput, kOperatorLeftOut, kRewrittenNumber, kAddedInput, kSilentDump,
-    kUnfinished, kSameOfOtherInputs, kNeverRead, kOtherRows, kFiltered, kResumedRun;
+    kOwnRows, kOwnPlaces, kOtherLayout, kOptionalOutput, kOperatorLeftOut, kRewrittenNumber, kAddedInput,
+    kSilentDump, kUnfinished, kSameOfOtherInputs, kNeverRead, kOtherRows, kFiltered, kResumedRun;
 
 }  // namespace opdump::compare

@@ -95,6 +95,20 @@ std::string_view own_rows(const OperatorComparison& op, const SlotComparison& sl
                                                        : std::string_view();
 }
 
+// Of an operator whose results agree, or that only counts: what reads the places shows whether they are
+// right.
+std::string_view own_places(const OperatorComparison& op, const SlotComparison& slot) {
+  if (!slot.counts_anew) return {};
+  bool makes_numbers = false, reads = false;
+  for (const SlotComparison& other : op.slots) {
+    reads |= !is_output(other);
+    if (!is_output(other) || !model::is_floating(other.dtype)) continue;
+    if (is_difference(other.verdict)) return {};
+    makes_numbers = true;
+  }
+  return makes_numbers || !reads ? "each rank counts from the beginning of its part" : std::string_view();
+}
+
 // Of a tensor that the engine has transposed.
 std::string_view other_layout(const OperatorComparison& op, const SlotComparison&) {
   if (op.run().type != "Shape" || !is_rewritten_by_engine(op.golden.get(), op.actual.get())) return {};
@@ -271,6 +285,11 @@ const Rule kOwnRows{.name = "own-rows",
                         "part of the whole",
                     .stage = Stage::leave_out,
                     .begin = LeavesOutTensors<own_rows>::begin};
+const Rule kOwnPlaces{
+    .name = "own-places",
+    .sentence = "a rank counts places from the beginning of its part of a batch: what reads them is compared",
+    .stage = Stage::leave_out,
+    .begin = LeavesOutTensors<own_places>::begin};
 const Rule kOtherLayout{.name = "other-layout",
                         .sentence = "the shape of a tensor that an engine has transposed is another one",
                         .stage = Stage::leave_out,
