@@ -409,22 +409,24 @@ class Trial {
         (bad.verdict == Verdict::inherited && !bad.cause.empty() && makes_beyond_rounding(bad) &&
          !compare::find_argument_difference(*bad.golden, *bad.actual));
     // Each run computes what it reads: its inputs, compared row by row, do not belong together.
-    const bool is_mixed = bad.verdict == Verdict::own_error && bad.cause.empty() &&
-                          explained_.contains(*place) &&
-                          std::ranges::any_of(bad.slots, [](const SlotComparison& slot) {
-                            return slot.parts != nullptr && side_of(slot) == model::Side::input;
-                          });
+    const auto last = std::find_if(bad.slots.rbegin(), bad.slots.rend(), [](const SlotComparison& slot) {
+      return slot.parts != nullptr && side_of(slot) == model::Side::input;
+    });
+    if (last != bad.slots.rend() && bad.verdict == Verdict::own_error && bad.cause.empty() &&
+        explained_.contains(*place)) {
+      findings_.add(*place, Cause::input, Confidence::suspect, slot_name(*last),
+                    "its rows do not belong to those of the other inputs: each run's output is right for "
+                    "what it reads");
+      return;
+    }
     const std::string type = suspects_.have_one_type() ? why_another_type(bad) : std::string();
-    if (is_open || is_explained || is_mixed || !type.empty())
-      findings_.add(
-          *place, Cause::unknown, Confidence::suspect, output_name(bad),
-          !type.empty()        ? type + ", and most operators have one type in both runs"
-          : !bad.cause.empty() ? bad.cause
-          : is_mixed
-              ? "each run's output is right for what it reads: the rows of its inputs do not belong together"
-          : is_in_part(bad)                ? "it differs in the rows that both runs have"
-          : why_another_shape(bad).empty() ? "its inputs differ"
-                                           : why_another_shape(bad));
+    if (is_open || is_explained || !type.empty())
+      findings_.add(*place, Cause::unknown, Confidence::suspect, output_name(bad),
+                    !type.empty()        ? type + ", and most operators have one type in both runs"
+                    : !bad.cause.empty() ? bad.cause
+                    : is_in_part(bad)    ? "it differs in the rows that both runs have"
+                    : why_another_shape(bad).empty() ? "its inputs differ"
+                                                     : why_another_shape(bad));
   }
 
   // Of two programs that compute the same by other operators, the comparison knows what is lost; trying out

@@ -390,6 +390,8 @@ dump::RecordingStatus RecordingWriter::final_status(StepEnd end, std::int64_t re
   const std::lock_guard lock(status_mutex_);
   note_step_end(end);
   status_.reached_step = reached_step;
+  status_.lacks_tail =
+      end == StepEnd::tail && !plan_.steps.contains(static_cast<std::uint64_t>(reached_step) + 1);
   status_.ended_us = now_us();
   status_.state = status_.losses.empty() ? "complete" : "incomplete";
   count_into_status();

@@ -508,6 +508,26 @@ TEST_F(SessionTest, WhatRanAfterTheLastStep) {
   EXPECT_EQ(status().last_step, 1);
   EXPECT_EQ(status().tail_step, 2);
   EXPECT_EQ(status().cut_step, -1);
+  EXPECT_FALSE(status().lacks_tail);
+}
+
+TEST_F(SessionTest, WhatRanAfterTheLastStepMayBeLeftOut) {
+  for (const auto end : {Session::StepEnd::whole, Session::StepEnd::tail}) {
+    plan::DumpPlan plan = make_plan(plan::Content::tensor);
+    plan.steps = plan::StepSet::none();
+    plan.steps.add(0, 0);
+    auto session = open(std::move(plan));
+    const Floats x({4});
+    for (const std::int64_t step : {0, 1}) {
+      session->set_step(step);
+      run(*session, define(*session, "op"), {x.operand(0)}, {x.operand(0)});
+    }
+    session->mark_step(end);
+    ASSERT_TRUE(session->close());
+    EXPECT_EQ(status().lacks_tail, end == Session::StepEnd::tail);
+    session.reset();
+    fs::remove_all(root_);
+  }
 }
 
 TEST_F(SessionTest, StepsThatDidNotComeAreNamed) {

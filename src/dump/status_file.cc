@@ -43,6 +43,7 @@ void for_each_field(S& status, const F& visit) {
   visit("first_step", status.first_step);
   visit("last_step", status.last_step);
   visit("tail_step", status.tail_step);
+  visit("lacks_tail", status.lacks_tail);
   visit("reached_step", status.reached_step);
   visit("cut_step", status.cut_step);
   visit("reads_checked", status.reads_checked);
@@ -62,8 +63,8 @@ void for_each_field(E& earlier, const F& visit) {
 // What recordings of a process that knew less do not have.
 bool may_be_absent(std::string_view key) {
   return key == "run_id" || key == "time_directory" || key == "earlier" || key == "tail_step" ||
-         key == "reached_step" || key == "cut_step" || key == "reads_checked" || key == "environment" ||
-         key == "config_text";
+         key == "lacks_tail" || key == "reached_step" || key == "cut_step" || key == "reads_checked" ||
+         key == "environment" || key == "config_text";
 }
 
 // False if `value` has another type or does not fit.

@@ -55,6 +55,7 @@ struct RecordingStatus {
   std::int64_t first_step = -1, last_step = -1;  // recorded; -1 for none
   // What ran after the last step lies where this step would: it is none. -1: nothing did.
   std::int64_t tail_step = -1;
+  bool lacks_tail = false;  // the plan does not want what ran after the last step, if anything did
   // The last step that the program ran, recorded or not; -1: unknown.
   std::int64_t reached_step = -1;
   std::int64_t cut_step = -1;  // in which the program was stopped, or -1

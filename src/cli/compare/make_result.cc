@@ -4,6 +4,7 @@
 
 #include "cli/arguments.h"
 #include "compare/compare.h"
+#include "compare/facts/unfinished.h"
 #include "result/rows.h"
 #include "result/schema.h"
 #include "result/writer.h"
@@ -32,6 +33,9 @@ Result<result::Database> compare_two(const ResultRequest& request) {
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
   OPDUMP_TRY(const compare::Comparison comparison, compare::compare_dumps(golden, actual, options));
   OPDUMP_CHECK_OK(writer.conclude(comparison));
+  if (const std::string steps = compare::describe_unrecorded_steps(golden, actual);
+      comparison.outcome == compare::Answer::same && !steps.empty())
+    terminal::print_remark(LogLevel::info, steps);
   return writer.finish();
 }
 

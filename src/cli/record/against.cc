@@ -14,6 +14,7 @@
 #include "cli/record/new_folder.h"
 #include "cli/verb.h"
 #include "compare/compare.h"
+#include "compare/facts/unfinished.h"
 #include "dialect/dialects.h"
 #include "report/summary.h"
 #include "terminal/output.h"
@@ -129,6 +130,9 @@ Result<int> Against::conclude() const {
   if (comparison.outcome != compare::Answer::differs)
     for (const std::string& reason : comparison.incomplete) terminal::print_error("incomplete: " + reason);
   terminal::print_error(report::conclusion(comparison));
+  if (const std::string steps = compare::describe_unrecorded_steps(golden_, *actual);
+      comparison.outcome == compare::Answer::same && !steps.empty())
+    terminal::print_error(steps);
   if (comparison.outcome == compare::Answer::differs)
     terminal::print_error("more: opdump blame " + quote_word(arguments_.golden) + " " +
                           quote_word(actual_.string()));

@@ -98,7 +98,11 @@ Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& act
 std::string describe_unrecorded_steps(const dump::DumpSet& dump) {
   for (const auto& [rank, status] : dump.statuses()) {
     const std::int64_t first = status.first_step, last = status.last_step, reached = status.reached_step;
-    if (first < 0 || reached <= last) continue;
+    if (first < 0) continue;
+    if (reached <= last && status.lacks_tail)
+      return "what ran after the last step, if anything did, is not recorded: opdump run --steps all records "
+             "it";
+    if (reached <= last) continue;
     const std::string recorded =
         first == last ? "only step " + std::to_string(first) + " is"
                       : "only steps " + std::to_string(first) + " to " + std::to_string(last) + " are";
@@ -106,6 +110,11 @@ std::string describe_unrecorded_steps(const dump::DumpSet& dump) {
            ": opdump run --steps all records every one";
   }
   return {};
+}
+
+std::string describe_unrecorded_steps(const dump::DumpSet& golden, const dump::DumpSet& actual) {
+  std::string steps = describe_unrecorded_steps(golden);
+  return steps.empty() ? describe_unrecorded_steps(actual) : steps;
 }
 
 Tails find_tails(const dump::DumpSet& dump) {

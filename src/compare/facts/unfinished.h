@@ -52,5 +52,7 @@ Tails find_tails(const dump::DumpSet& dump);
 // "only step 0 of 0 to 9 is recorded: `opdump run --steps all` records all of them": what an answer that
 // finds nothing does not rest on. Empty if all steps up to the last one are recorded, and where nobody knows.
 std::string describe_unrecorded_steps(const dump::DumpSet& dump);
+// The same of two runs: of golden, or else of actual.
+std::string describe_unrecorded_steps(const dump::DumpSet& golden, const dump::DumpSet& actual);
 
 }  // namespace opdump::compare

@@ -144,12 +144,8 @@ class Comparer {
   // "No difference" is said of what was recorded.
   void note_unrecorded_steps() {
     if (comparison_.outcome != Answer::same) return;
-    for (const dump::DumpSet* const dump : {&golden_, &actual_}) {
-      std::string note = describe_unrecorded_steps(*dump);
-      if (note.empty()) continue;
+    if (std::string note = describe_unrecorded_steps(golden_, actual_); !note.empty())
       comparison_.notes.push_back({{}, std::move(note)});
-      return;
-    }
   }
 
   // Of pairs.

@@ -226,7 +226,9 @@ std::string describe(const RowAxisMap& map) {
       text += (text.empty() ? "" : ", ") + describe(named, at.golden, at.count, named.golden) + " = " +
               describe(named, at.actual, at.count, named.actual);
     }
-  if (map.blocks.size() > kMost) text += " and " + counted(map.blocks.size() - kMost, "more stretch") + "es";
+  if (map.blocks.size() > kMost)
+    text += " and " + std::to_string(map.blocks.size() - kMost) + " more " +
+            inflect(map.blocks.size() - kMost, "stretch", "stretches");
   return text;
 }
 
