@@ -31,6 +31,7 @@
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/pairs/sharded/pair_shards.h"
+#include "compare/rules/accuse/accuse.h"
 #include "compare/rules/rule.h"
 #include "compare/rules/same/same.h"
 
@@ -514,7 +515,8 @@ class Trial {
                                 ": that changes nothing beyond rounding");
     answer_.incomplete = comparison.incomplete;
     note_other_answer(comparison);
-    for (const compare::Note& note : comparison.notes) answer_.notes.push_back(note.text);
+    for (const compare::Note& note : comparison.notes)
+      if (note.rule != compare::kWhereValuesPart.name) answer_.notes.push_back(note.text);
     if (!answer_.findings.empty()) {
       answer_.outcome = BlameOutcome::differs;
       OPDUMP_TRY(answer_.chain,

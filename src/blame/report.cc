@@ -76,6 +76,7 @@ Json finding_json(const Finding& finding) {
   }
   if (!finding.slot.empty()) json["slot"] = finding.slot;
   json["why"] = finding.why;
+  if (!finding.op.rule.empty()) json["rule"] = finding.op.rule;
   if (!finding.later_steps.empty()) json["later_steps"] = finding.later_steps;
   if (!finding.others.empty()) json["others"] = finding.others;
   if (finding.removes) json["removes"] = number(*finding.removes);

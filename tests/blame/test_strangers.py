@@ -216,6 +216,8 @@ def test_versions_of_a_program(name, culprit, tmp_path):
 @pytest.mark.parametrize("name, culprit", [
     ("gpt", None), ("resnet", None), ("pinn", None), ("rmsopt", None), ("unet", None), ("tcnaccum", None), ("dlrmfunc", None),
     ("decode", None), ("bertrows", None), ("sac", None), ("fno", None), ("moco", None),
+    ("gate", None), ("cells", None), ("gate fault1", "GroupNorm/native_group_norm"), ("gate fault2", "se-SE/mul"),
+    ("cells fault1", "GRUCell/mul_"), ("cells fault2", "optimizer-AdamW"),
     ("fno fault1", "SpectralConv1d/_fft_c2r"), ("fno fault2", "SpectralConv1d/_fft_c2r"),
     ("moco fault1", "Default/mul-op"), ("moco fault2", "Default/bmm-op1"),
     ("decode fault1", "cos-op0"), ("decode fault2", "_scaled_dot_product"), ("decode fault3", "_scaled_dot_product"),

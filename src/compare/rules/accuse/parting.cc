@@ -63,11 +63,21 @@ class WhereValuesPart : public RuleState {
     }
     op.rule = rule_.name;
     ledger.accuse({.rule = rule_.name, .op = std::move(op), .place = place});
+    has_parted_ = true;
+  }
+
+  void remark(Ledger& ledger) override {
+    if (has_parted_)
+      ledger.note(
+          rule_.name,
+          "what is right, but in another layout or order, is in neither run's results behind a "
+          "difference: opdump blame tries golden's results in actual's place, and may name other lines");
   }
 
  private:
   const Rule& rule_;
   const Study& study_;
+  bool has_parted_ = false;
 };
 
 }  // namespace
