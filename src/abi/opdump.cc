@@ -84,8 +84,7 @@ opdump_status guarded(F&& body) noexcept {
   }
 }
 
-// The same for functions that answer with a value; `otherwise` is the answer if something threw (out of
-// memory).
+// Guards functions that answer with a value; `otherwise` is the answer if something threw (out of memory).
 template <typename T, typename F>
 T guarded_value(T otherwise, F&& body) noexcept {
   try {

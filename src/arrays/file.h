@@ -13,8 +13,8 @@ namespace opdump::arrays {
 // Appends the bytes of `array` to `fd`. Errors: io; as ArrayPieces::next.
 Result<> write_pieces(Array& array, const Fd& fd, const std::filesystem::path& path);
 
-// With the header of numpy.save. In column order (`is_fortran`) the pieces are those of the transposed
-// array, as NumPy saves an array that is in column order in memory.
+// Writes the header of numpy.save before the elements. In column order (`is_fortran`) the pieces are those of
+// the transposed array, as NumPy saves an array that is in column order in memory.
 Result<> write_npy(Array& array, bool is_fortran, const std::filesystem::path& path);
 Result<> write_elements(Array& array, const std::filesystem::path& path);
 // Unsigned integers of 16 and 32 bits become signed ones of twice the size, because older releases of PyTorch

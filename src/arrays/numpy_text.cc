@@ -122,7 +122,7 @@ T buffered_sum(const TensorView& view) {
   return sum;
 }
 
-// As pairwise_sum; `count` real numbers, the parts of complex ones in turn.
+// Adds as pairwise_sum does: `count` real numbers, the parts of complex ones in turn.
 template <typename T>
 std::complex<T> complex_sum(const T* parts, std::uint64_t count) {
   T real = 0, imaginary = 0;

@@ -26,8 +26,8 @@ bool differs(const compare::OperatorComparison& op, model::Side side);
 // and its output is not.
 bool has_own_error(const compare::OperatorComparison& op);
 
-// The same in another framework or engine: its operator or its arguments are others, if both runs are right
-// by themselves.
+// Says whether a pair has an error of its own because its operator or its arguments are others, as in another
+// framework or engine. That holds if both runs are right by themselves.
 bool computes_otherwise(const compare::OperatorComparison& op);
 std::string why_otherwise(const compare::OperatorComparison& op);
 
@@ -52,7 +52,7 @@ std::string why_another_type(const compare::OperatorComparison& op);
 // have the same wrong one.
 bool amplifies(const compare::OperatorComparison& op);
 
-// Relative L2 of what another order of operators rounds otherwise.
+// Another order of operators may change a result by this much, in relative L2.
 inline constexpr double kLargestRounding = 1e-4;
 // Says whether a slot differs by more than that, than 8 roundoffs of the coarser type, and than what the
 // comparison takes for rounding. What differs and cannot be measured, as another shape, is none.

@@ -25,7 +25,8 @@ struct Question {
   bool shares = false;      // instead: how much of the difference each input brings
   bool calibrates = false;  // there is no fault: remember the errors
   bool repeats = false;     // first whether each side makes the recorded outputs again, to the last bit
-  // Instead: what the outputs of actual would be without this fault and those of earlier requests.
+  // If set, the request asks instead what the outputs of actual would be without this fault and those of
+  // earlier requests.
   std::optional<Without> without = std::nullopt;
 };
 

@@ -1,4 +1,4 @@
-// Where blame looks: the operators by which two runs differ, in golden's order of execution.
+// Blame looks at suspects: the operators by which two runs differ, in golden's order of execution.
 #pragma once
 
 #include <cstdint>

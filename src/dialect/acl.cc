@@ -26,7 +26,7 @@ struct StatisticWord {
   std::string_view word;
   plan::Statistic statistic;
 };
-// In the order of their columns; the last one is not among those that are written unless asked for.
+// The words stand in the order of their columns. The last one is written only if it is asked for.
 constexpr StatisticWord kStatistics[] = {{"Max", plan::Statistic::max},
                                          {"Min", plan::Statistic::min},
                                          {"Avg", plan::Statistic::avg},

@@ -33,7 +33,7 @@ class Warnings {
   void add(std::string_view pointer, std::string_view message);
   void add_at_key(std::string_view pointer, std::string_view message);
 
-  // For repeated keys of an object.
+  // Warns of the repeated keys of an object.
   void add_repeated_keys();
 
   // False if a further line would only be counted, and counts it.
@@ -101,7 +101,7 @@ void warn_unknown_key(std::string_view key, const std::string& pointer,
                       std::span<const std::string_view> known, std::span<const KeyPlace> others,
                       Warnings& warnings);
 
-// The same for all keys of `object`.
+// Warns in the same way of all keys of `object`.
 void warn_unknown_keys(const nlohmann::json& object, const std::string& pointer,
                        std::span<const std::string_view> known, std::span<const KeyPlace> others,
                        Warnings& warnings);

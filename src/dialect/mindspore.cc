@@ -29,7 +29,7 @@ constexpr std::array kMindSporeKeyPlaces{KeyPlace{kCommon, kCommonKeys}, KeyPlac
                                          KeyPlace{kOpdumpSettings, kOpdumpKeys}};
 constexpr std::array<std::string_view, 2> kPlaces{"host", "device"};
 constexpr std::array<std::string_view, 2> kPrecisions{"high", "low"};
-// In the order in which the original looks for them.
+// The original looks for the keys in this order.
 constexpr std::array<std::string_view, 6> kMandatoryKeys{"dump_mode",    "net_name", "iteration",
                                                          "input_output", "kernels",  "support_device"};
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxMovedSteps = 256;  // of which some thread may not know that they were moved
 
-// Of a process and a moment: no other writer has the same.
+// Makes a number of the process and the moment, so that no other writer has the same.
 std::uint64_t make_stream_number() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();

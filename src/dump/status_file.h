@@ -66,8 +66,8 @@ struct RecordingStatus {
   std::vector<EarlierRecording> earlier;  // whose files lie among those of this one
 };
 
-// Of the process "worker0": opdump_status.worker0.json, and opdump_status.worker0-2.json if `number` is 2: a
-// rank may have several processes of one name. The main process's is "".
+// Names the file of the process "worker0" opdump_status.worker0.json, and opdump_status.worker0-2.json if
+// `number` is 2: a rank may have several processes of one name. The main process has the name "".
 std::string status_file_name(std::string_view process, unsigned number = 1);
 
 // Replaces `name` in the directory, or what the status's process is called. Errors: io.

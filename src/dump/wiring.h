@@ -51,7 +51,7 @@ struct CallWiring {
   std::vector<Input> inputs = {};  // of which something is known, by index
   bool operator==(const CallWiring&) const = default;
 
-  // Null: nothing is known of that input.
+  // Returns null if nothing is known of that input.
   const Input* find(std::uint32_t index) const {
     const auto found = std::ranges::lower_bound(inputs, index, {}, &Input::index);
     return found != inputs.end() && found->index == index ? &*found : nullptr;

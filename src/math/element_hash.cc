@@ -40,7 +40,7 @@ HWY_INLINE hn::Vec<U64> load(const std::byte* at) {
   }
 }
 
-// Of as many elements as fill vectors; returns how many those are. Without `out` they are added to `sum`.
+// Hashes as many elements as fill vectors, and returns how many. Without `out` it adds the hashes to `sum`.
 template <typename T>
 std::size_t hash_vectors(const std::byte* data, std::size_t count, std::uint64_t salt, std::uint64_t* out,
                          std::uint64_t& sum) {

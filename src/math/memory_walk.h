@@ -10,11 +10,11 @@
 
 namespace opdump::math {
 
-// The same elements in the same (row-major) order: dimensions of size 1 are gone and neighbours that lie
+// Keeps the elements and their (row-major) order: dimensions of size 1 are gone and neighbours that lie
 // without a gap are one. A contiguous view (a scalar too) becomes one dimension of stride 1.
 model::TensorView merge_dimensions(const model::TensorView& view);
 
-// The same elements once each, in the order in which they lie: dimensions sorted by stride, negative strides
+// Walks the elements once each, in the order in which they lie: dimensions sorted by stride, negative strides
 // turned round, repeated dimensions (stride 0) left out. `repeats` is how often each element then counts.
 struct MemoryOrder {
   model::TensorView view;

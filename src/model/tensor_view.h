@@ -33,7 +33,7 @@ struct TensorView {
   // True for a 4-dimensional NCHW tensor whose memory is NHWC ("channels last") and not also row-major.
   bool is_channels_last() const;
 
-  // The same memory in its own order: NHWC dimensions for channels-last views, otherwise the view itself.
+  // Views the memory in its own order: NHWC dimensions for channels-last views, otherwise the view itself.
   TensorView in_memory_order() const;
 };
 

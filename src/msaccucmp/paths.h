@@ -18,7 +18,7 @@ std::string python_os_error(const Error& error, const std::filesystem::path& pat
 
 // The path without links and dots, as os.path.realpath; it need not exist.
 std::filesystem::path real_path(const std::string& text);
-// The same as text; "" is the current directory.
+// Returns the path as text; "" is the current directory.
 std::string real_text(const std::string& path);
 
 // Whether the last part of `given` is a symbolic link.

@@ -171,7 +171,7 @@ bool ModelSelector::names_operator(const ModelRule& rule, const model::Operator&
   return found;
 }
 
-// As the graph engine numbers operators of a type: in the order in which they come.
+// The graph engine numbers the operators of a type in the order in which they come.
 bool ModelSelector::numbers_operator(const ModelRule& rule, const model::Operator& op) {
   if (type_in_name(op.name).empty()) return false;
   std::map<std::string, std::uint32_t> numbers;  // of this operator, by type

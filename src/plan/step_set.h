@@ -31,7 +31,7 @@ class StepSet {
   // "all", "none" or "0|5-8", merged and sorted.
   std::string format() const;
 
-  // For a sentence: "every step", "step 3" or "steps 0,5-8".
+  // Words it for a sentence: "every step", "step 3" or "steps 0,5-8".
   std::string describe() const;
 
  private:

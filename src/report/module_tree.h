@@ -50,7 +50,7 @@ class ModuleTree {
       rows = std::move(deeper);
     }
   }
-  // As deep as `depth` modules in one another.
+  // Goes as deep as `depth` modules in one another.
   std::vector<Row> rows_to(std::size_t depth) const {
     std::vector<Row> rows;
     append(rows, root_, 0, depth);

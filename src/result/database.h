@@ -32,7 +32,7 @@ class Statement {
   Result<bool> next();
   int column_count() const;
   std::string column_name(int column) const;
-  // Of the current row; lives until the next call of next().
+  // A value of the current row lives until the next call of next().
   Value value(int column) const;
   std::int64_t integer(int column) const;        // 0 for what is none
   double real(int column) const;                 // NaN for what is none

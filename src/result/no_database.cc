@@ -1,4 +1,4 @@
-// In place of database.cc where SQLite was not found when opdump was built.
+// This file replaces database.cc where SQLite was not found when opdump was built.
 #include "result/database.h"
 
 namespace opdump::result {

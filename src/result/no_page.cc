@@ -1,4 +1,4 @@
-// In place of the pages where npm could not build them.
+// This file replaces the pages where npm could not build them.
 #include "result/page.h"
 
 namespace opdump::result {

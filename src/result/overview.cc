@@ -97,7 +97,7 @@ Result<> Overview::read_operators(Database& database) {
                   {}, add);
 }
 
-// Of the slots that represent operators.
+// Reads the errors of the slots that represent operators.
 Result<> Overview::read_key_slots(Database& database) {
   if (!largest_.empty()) return ok();
   for (std::vector<float>* column : {&largest_, &cosine_, &differing_}) column->assign(ids_.size(), kNone);
@@ -115,7 +115,7 @@ Result<> Overview::read_key_slots(Database& database) {
   return ok();
 }
 
-// Of the first output with statistics.
+// Reads the statistics of the first output that has some.
 Result<> Overview::read_norms(Database& database) {
   for (std::vector<float>* column : {&norms_, &least_, &greatest_, &not_finite_, &zeros_})
     column->assign(ids_.size(), kNone);

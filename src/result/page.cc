@@ -225,7 +225,7 @@ Result<Neighbourhood> find_neighbours(Database& database, std::int64_t id) {
     OPDUMP_TRY(const bool is_there, peers.next());
     if (is_there && near.ids.size() < kMostNear) near.ids.push_back(peers.integer(0));
   }
-  // The same operator in other steps.
+  // Adds the same operator in other steps.
   OPDUMP_CHECK_OK(each_row(database, "SELECT id FROM operators WHERE name = ? AND rank = ? LIMIT 200",
                            {std::string_view(name), rank}, [&](const Statement& other) -> Result<> {
                              return near.ids.push_back(other.integer(0)), ok();

@@ -9,10 +9,10 @@
 
 namespace opdump::result {
 
-// In PRAGMA application_id: "opdp".
+// PRAGMA application_id holds this: "opdp".
 inline constexpr int kApplicationId = 0x6f706470;
-// In PRAGMA user_version. Increases when a column changes its meaning or is removed; tables and columns may
-// be added at any time.
+// PRAGMA user_version holds this. It increases when a column changes its meaning or is removed; tables and
+// columns may be added at any time.
 inline constexpr int kSchemaVersion = 4;
 
 struct TableSchema {
@@ -57,7 +57,7 @@ inline constexpr TableSchema kTables[] = {
 
 // Makes the tables of a new database.
 Result<> create_tables(Database& database);
-// Of a finished one: what queries need.
+// Adds to a finished database what queries need.
 Result<> create_indexes(Database& database);
 
 // Opens a result for reading. Errors: as Database::open; corrupt -- it is no result, or its tables are not

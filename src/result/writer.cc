@@ -123,7 +123,7 @@ class ResultWriter::Rows {
   Result<> state = ok();
   std::int64_t operators = 0, slots = 0;  // the numbers of the last ones
   std::size_t pictures = 0;
-  // Of the operator in hand: the worst errors of its sides divided by the tolerance, for those that have one.
+  // The operator in hand has these worst errors, by side and divided by the tolerance, if there is one.
   std::optional<double> worst[std::size(model::kSideNames)];
   GraphTables graph_tables;
 };
@@ -185,7 +185,7 @@ void ResultWriter::Rows::note_error(model::Side side, double scaled) {
   known = std::max(known.value_or(0), scaled);
 }
 
-// Of the last operator.
+// Keeps the errors of the last operator.
 Result<> ResultWriter::Rows::keep_errors() {
   const auto& input = worst[static_cast<std::size_t>(model::Side::input)];
   const auto& output = worst[static_cast<std::size_t>(model::Side::output)];

@@ -44,7 +44,7 @@ class ResultWriter {
 
   // A judged operator; an error is kept until finish(). The tensors that differ are read once more.
   void take(const compare::OperatorComparison& op);
-  // Of one dump: all operators with the statistics of their tensors. Errors: io.
+  // Takes all operators of one dump, with the statistics of their tensors. Errors: io.
   Result<> take_dump(const dump::DumpSet& dump);
 
   // How a dump was recorded, and its graphs. `side`: "golden", "actual".

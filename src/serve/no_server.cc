@@ -1,4 +1,4 @@
-// In place of server.cc where cpp-httplib was not found when opdump was built.
+// This file replaces server.cc where cpp-httplib was not found when opdump was built.
 #include "serve/server.h"
 
 namespace opdump::serve {

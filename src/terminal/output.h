@@ -15,16 +15,16 @@ namespace opdump::terminal {
 // where colours are wanted.
 void print(std::string_view text);
 
-// The same for JSON; a line stays one line.
+// Prints JSON in the same way; a line stays one line.
 void print_json(std::string_view text);
 
-// The same for whole lines on stderr, without the prefix "opdump:".
+// Prints whole lines on stderr in the same way, without the prefix "opdump:".
 void print_log(std::string_view text);
 
 // "opdump: message" and a line feed on stderr, escaped as print() does it.
 void print_error(std::string_view message);
 
-// The same for messages of a library: a LogSink.
+// Prints messages of a library in the same way: a LogSink.
 void print_remark(LogLevel level, std::string_view line);
 
 // Errors: io -- writing to stdout failed (disk full), so the output is incomplete.

@@ -20,8 +20,8 @@ struct WeightContent {
   model::DType precision = model::DType::float32;
 };
 
-// Of the elements rounded to `rounding`; undefined: as they are, or as float32 if they are wider. Errors:
-// those of WeightElements::open.
+// Describes the elements rounded to `rounding`; undefined: as they are, or as float32 if they are wider.
+// Errors: those of WeightElements::open.
 Result<WeightContent> content_of(const WeightTensor& tensor, model::DType rounding);
 
 }  // namespace opdump::weights

@@ -23,7 +23,8 @@ struct Arrangement {
   bool golden_swapped = false, actual_swapped = false;  // rows and columns are exchanged first
   std::vector<std::size_t> axes;                        // not empty: golden's axes in actual's order
   std::vector<RowRun> runs;
-  // For people: "rows of 4 heads in the rotary order [0 2 4 ... 1 3 5 ...]"; empty if the order is the same.
+  // Tells people the order: "rows of 4 heads in the rotary order [0 2 4 ... 1 3 5 ...]"; empty if it is the
+  // same.
   std::string order;
 };
 

@@ -12,8 +12,8 @@
 namespace opdump {
 namespace {
 
-// From here on; far from what a program reaches by opening files, and near enough not to make tables of
-// descriptors large, which are copied by fork().
+// Kept files get descriptors near kHighest: a program that opens files does not reach these, and they do not
+// make its table of descriptors large, which fork() copies.
 constexpr rlim_t kHighest = 4096, kRoom = 256;
 
 int first_high_number() {

@@ -85,7 +85,7 @@ std::int64_t ticks_after(std::chrono::steady_clock::duration time) {
   return (std::chrono::steady_clock::now() + time).time_since_epoch().count();
 }
 
-// With the lock held: gives pages back if they are many.
+// Gives pages back if they are many. The caller holds the lock.
 void look(Mappings& all) {
   const std::uint64_t usual = all.kept == UINT64_MAX ? kUsualBytes : all.kept;
   if (mapped_bytes() >= usual + kResidentBytes) {
@@ -107,7 +107,8 @@ void watch() {
   }
 }
 
-// With the lock held. Signals are for the threads of the program. Without a thread nothing is given back.
+// Starts the thread; the caller holds the lock. Signals are for the threads of the program. If no thread
+// starts, nothing is given back.
 void start_watching(Mappings& all) {
   sigset_t every, before;
   ::sigfillset(&every);

@@ -30,8 +30,7 @@ void forget_mapping(std::span<const std::byte> mapped);
 // that reads mapped elements as fast as memory allows; costs nanoseconds while nothing is to be done.
 void give_back_when_due();
 
-// To be called in a child of the process that works on: it has the mappings of its parent, and not its
-// threads.
+// Call it in a child of the process that works on: it has the mappings of its parent, and not its threads.
 void watch_mappings();
 
 // The file behind a large mapping, for code that reads or writes it here and there: a page that is touched
@@ -39,7 +38,7 @@ void watch_mappings();
 // back.
 class MappingFile {
  public:
-  // Of the mapping that `bytes` lie in; nothing if it is not large, or none. It must stay.
+  // Finds the file of the mapping that `bytes` lie in; nothing if it is not large, or none. It must stay.
   static std::optional<MappingFile> find(std::span<const std::byte> bytes);
 
   // Copies `bytes` of the mapping to `to`, as memcpy() does.

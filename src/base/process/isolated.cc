@@ -19,7 +19,7 @@
 namespace opdump {
 namespace {
 
-// In front of the bytes that the child sends.
+// Stands in front of the bytes that the child sends.
 struct PieceHeader {
   std::uint64_t bytes = 0;
   std::uint64_t kind = 0;

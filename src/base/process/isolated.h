@@ -17,7 +17,7 @@ struct IsolationLimits {
   std::chrono::seconds cpu{0};
 };
 
-// In the child: sends the parent some bytes. False if it no longer reads.
+// Sends the parent some bytes from the child. Returns false if the parent no longer reads.
 using IsolatedSend = std::function<bool(std::string_view bytes)>;
 
 // Runs `body` in a child that sees all memory and changes none; `take` gets what it sends, in the same

@@ -54,7 +54,7 @@ class JsonDocument {
   // from 1 in bytes. A path that does not exist gives the position of its nearest existing ancestor.
   std::string where(std::string_view pointer) const;
 
-  // The same for the key of an object member instead of its value.
+  // Gives the position of the key of an object member instead of its value.
   std::string where_key(std::string_view pointer) const;
 
   // "name:line:column: the key "x" is repeated; the last one counts" for keys that their object has had

@@ -42,10 +42,11 @@ struct StateDifference {
 };
 StateDifference find_state_difference(const dump::CallForm* golden, const dump::CallForm* actual);
 
-// Both executions drew random numbers from generators in the same state.
+// Says whether both executions drew random numbers from generators in the same state.
 bool draw_the_same(const dump::CallForm* golden, const dump::CallForm* actual);
 
-// Generated code, which draws other random numbers than an eager run does from a generator in the same state.
+// Says whether a call runs generated code, which draws other random numbers than an eager run does from a
+// generator in the same state.
 bool has_own_random_numbers(const dump::CallForm* form);
 
 }  // namespace opdump::compare

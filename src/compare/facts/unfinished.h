@@ -11,7 +11,7 @@
 
 namespace opdump::compare {
 
-// Where absence proves nothing.
+// Says where the absence of an operator or a slot proves nothing.
 struct Unfinished {
   std::set<std::uint32_t> golden = {}, actual = {};  // ranks whose recording stopped early or lost something
   std::map<std::uint32_t, std::int64_t> golden_cut = {},
@@ -43,7 +43,7 @@ struct TailsOfBoth {
 // Whether compiled regions ran whose backward pass is not recorded.
 bool lacks_backward_of_regions(const dump::DumpSet& dump);
 
-// Where absence proves nothing; adds the reasons, but for a backward pass of compiled regions.
+// Finds where absence proves nothing, and adds the reasons, but for a backward pass of compiled regions.
 Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual, bool is_sharded,
                            std::vector<std::string>& reasons);
 

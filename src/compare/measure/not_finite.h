@@ -15,9 +15,9 @@ namespace opdump::compare {
 using model::NotFinite;
 using model::NotFiniteSearch;
 
-// Of recorded or computed statistics; nothing if they do not say.
+// Counts by recorded or computed statistics; returns nothing if they do not say.
 std::optional<NotFinite> count_not_finite(const Columns& columns);
-// Of its statistics if they count both, else of its elements.
+// Counts by the statistics of a slot if they count both, else by its elements.
 std::optional<NotFinite> count_not_finite(const dump::Slot& slot);
 
 // Whether an argument of the call is an infinity, as of masked_fill(x, mask, -inf). Null: nobody knows.

@@ -41,7 +41,7 @@ StatisticsVerdict compare_statistics(const Columns& golden, const Columns& actua
 // unsupported -- elements that have no statistics.
 Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dtype, const Columns& wanted);
 
-// The same: the largest and the smallest element and the norm.
+// Computes only the largest and the smallest element and the norm.
 Result<Columns> compute_extent(const model::TensorView& tensor, model::DType dtype);
 
 // What a dump knows of a slot: as printed in it; of a slot that has only a tensor, computed in the columns of

@@ -9,7 +9,7 @@
 
 namespace opdump::compare {
 
-// Null: nothing is left out.
+// Holds what each dump was to have; a null filter leaves nothing out.
 struct FiltersOfBoth {
   const dump::DumpFilter *golden = nullptr, *actual = nullptr;
 

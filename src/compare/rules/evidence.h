@@ -1,4 +1,4 @@
-// From slots to operators: what the tensors of an operator say together.
+// Evidence sums up what the tensors of an operator say together.
 #pragma once
 
 #include "compare/comparison.h"

@@ -88,7 +88,7 @@ class Program {
     std::ofstream(dump_.root() / "opdump_config.json") << text;
     return *this;
   }
-  // The same program on another rank.
+  // Adds another rank, whose program `fill` writes.
   template <typename Fill>
   Program& rank(std::uint32_t rank, const Fill& fill) {
     const fs::path apart = dump_.root() / "apart";

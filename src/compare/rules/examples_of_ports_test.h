@@ -8,8 +8,8 @@
 
 namespace opdump::compare {
 
-// Of a program and its port: a first operator that both have, those that follow, and the gradient of the
-// last.
+// A program and its port share the first operator; then each has a chain of its own, and the gradient of the
+// last operator.
 struct Chain {
   std::vector<std::string> names;
   Tensors results;

@@ -41,7 +41,7 @@ const Accusation* first_bad(std::span<const Accusation> accusations);
 // recorded to its end.
 bool is_bad(const OperatorComparison& op, const Unfinished& unfinished);
 
-// With the verdicts that an operator and its slots had before other operators excused it.
+// Returns the operator with the verdicts that it and its slots had before other operators excused it.
 OperatorComparison as_measured(OperatorComparison op);
 
 class Ledger {
@@ -52,7 +52,7 @@ class Ledger {
 
   // ---- While operators are looked at.
 
-  // Of the pair that is looked at.
+  // Returns the place of the pair that is looked at.
   std::size_t next_place() const { return next_place_; }
   void set_next_place(std::size_t place) { next_place_ = place; }
   // Takes an operator of the pair at `place` that has its verdict. Whether it is the most urgent one so far.

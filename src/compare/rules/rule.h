@@ -93,7 +93,7 @@ std::unique_ptr<RuleState> begin_state(const Rule& rule, const Study& study) {
     return std::make_unique<State>();
 }
 
-// In the order in which they decide.
+// Lists the rules in the order in which they decide.
 std::span<const Rule* const> rules();
 
 // The rule of that name; null if there is none.

@@ -444,7 +444,7 @@ void fill_turned(Program& golden, Program& actual) {
       .logged("Default/fc-Linear/mm-op0", {{7, 8, 1}}, {{1, 5, 9}});
 }
 
-// Of a rule: what the answer says with it, and what it says else.
+// An example shows what the answer says with a rule, and what it says without it.
 struct Example {
   std::string_view rule;
   void (*fill)(Program& golden, Program& actual) = nullptr;

@@ -106,7 +106,7 @@ class ContentIndex {
   std::unordered_map<std::size_t, std::vector<std::size_t>> by_count_;
   std::unordered_map<std::uint64_t, std::uint32_t> parts_;  // by fingerprint
   std::vector<Output> outputs_;
-  // By kind: from which output on elements are kept, and about how many.
+  // For each kind, elements are kept from output first_ on, about kept_ of them.
   std::array<std::size_t, kKinds> first_{}, kept_{};
 };
 

@@ -43,8 +43,8 @@ bool selects_kernels(const json& kernels) {
 
 void add(std::string& to, const std::string& what) { to.append(to.empty() ? "" : ", ").append(what); }
 
-// Of the lists of kernels and of opdump's own section. Null if they cannot be read: nothing is certain then.
-// `search`: see dialect::parse_kernel().
+// Makes it of the lists of kernels and of opdump's own section. Returns null if they cannot be read: nothing
+// is certain then. `search`: see dialect::parse_kernel().
 std::shared_ptr<const plan::OpSelector> make_selector(const json& kernels, const json& own, bool search) {
   auto selector = std::make_shared<plan::OpSelector>();
   for (const json& kernel : kernels) {

@@ -499,7 +499,7 @@ TEST_F(DumpSetTest, RanksOfTwoRunsAreNotTakenForOne) {
   EXPECT_EQ(problems(), 0u);
 }
 
-// Of programs of CANN that shared a dump_path: each directory of a time is a recording of its own.
+// Programs of CANN may share a dump_path: each directory of a time is a recording of its own.
 TEST_F(DumpSetTest, ARunThatRecordedThereAtOnceIsNoLackOfTheOneThatIsRead) {
   const std::string times[] = {"20260101000000", "20260101000001"};
   for (unsigned number = 1; const std::string& time : times) {

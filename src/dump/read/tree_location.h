@@ -18,7 +18,7 @@
 
 namespace opdump::dump {
 
-// Most directories between a dump's root and its files.
+// At most so many directories lie between a dump's root and its files.
 inline constexpr std::size_t kMaxTreeDepth = 6;
 
 enum class Scheme : std::uint8_t { rank_tree, model_tree, time_tree, legacy };

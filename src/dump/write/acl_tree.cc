@@ -182,7 +182,7 @@ class AclTree final : public SchemeWriter {
                                 });
   }
 
-  // The same to the sink.
+  // Gives the file to the sink instead.
   Result<fs::path> give_file(const SlotAddress& address, std::string name, const std::string& header,
                              std::span<const Member> members) {
     const fs::path directory = options_.root / models_->find(address.graph_id, address.step);

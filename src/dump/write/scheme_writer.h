@@ -18,7 +18,7 @@
 
 namespace opdump::dump {
 
-// In SlotAddress::step: what a graph has of no step, its constants.
+// SlotAddress::step has this value for what a graph has of no step, its constants.
 inline constexpr std::int64_t kConstantsStep = -1;
 
 // One tensor of one operator in one step: everything its file name and its CSV row need. Views are borrowed

@@ -66,7 +66,7 @@ class StatisticTables {
 
   std::vector<std::string> headers_;
   std::vector<AppendValue> columns_;
-  // By step and graph; the last one that was asked for comes first.
+  // The key is the step and the graph; the last table that was asked for comes first.
   std::list<std::pair<std::pair<std::int64_t, std::int64_t>, OpenTable>> tables_;
   format::StatisticCsvRow row_;  // kept for its memory
 };

@@ -84,13 +84,14 @@ class IrReader {
   std::string entry_;
   bool has_entry_ = false, entry_begun_ = false, in_graph_ = false;
 
-  // Of the whole file: what the list at its head names. Of the graph: what its nodes may read.
+  // The list at the head of the file names the first two; the nodes of the graph may read the others.
   std::vector<std::pair<std::string, GraphParameter>> file_parameters_;
   std::map<std::string, std::size_t, std::less<>> file_tokens_;
   std::unordered_map<std::string, Source> sources_;  // by what stands in operands: "%3", "%para1_x"
   std::vector<std::optional<TensorType>> parameter_types_;
 
-  // Of the node whose lines are being read: which operand each input is, until its types are known.
+  // These belong to the node whose lines are being read: which operand each input is, until its types are
+  // known.
   bool in_node_ = false, has_types_ = false;
   std::vector<std::size_t> positions_;
   std::size_t operand_count_ = 0;

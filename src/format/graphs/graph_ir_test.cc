@@ -221,7 +221,7 @@ TEST(GraphIr, ReadsAnExcerptOfVersionOne) {
   EXPECT_EQ(conv.outputs[0].type, sample_type({32, 384, 13, 13}));
 }
 
-// As MindSpore 1.1 to 1.9 wrote graphs of kernels: names without a word before them, shapes behind types.
+// MindSpore 1.1 to 1.9 wrote graphs of kernels so: names without a word before them, shapes behind types.
 TEST(GraphIr, ReadsNamesAndTypesOfVersionOne) {
   const model::Graph graph = decode_one(R"ir(#IR entry      : @kernel_graph_1
 #Total params  : 2

@@ -124,7 +124,7 @@ TEST(DebugMode, Arguments) {
   EXPECT_EQ(tensors[2].index, 4U);  // as arguments count them
 }
 
-// Of DebugMode(record_output=False).
+// DebugMode(record_output=False) writes such records.
 TEST(DebugMode, ResultsThatAreNotPrinted) {
   const std::string hash = R"("output_str": null, "log": {"type": "dict", "items": [["hash", )";
   const auto one = decode(op("aten::relu", "t: f32[2]", hash + R"({"type": "scalar", "value": 2.5}]]})"));
@@ -185,7 +185,7 @@ TEST(DebugMode, RegionsAndWhatOnlyLeadsToOperators) {
   EXPECT_EQ(lines[7].level, 2);
 }
 
-// Of DebugMode(record_torchfunction=True).
+// DebugMode(record_torchfunction=True) writes such records.
 TEST(DebugMode, RecordsThatTheApiBegins) {
   const auto lines = decode(R"({"type": "op", "call_depth": 2, "args_str": "x", "kwargs_str": "",
            "op_name": "torch._ops.profiler._record_function_enter_new"},

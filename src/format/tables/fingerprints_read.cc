@@ -147,7 +147,7 @@ struct FingerprintDecoder::Stream {
   std::vector<KnownSlot> slots;
   std::uint32_t last_slot = kUnknown;
   std::uint64_t last_time = 0;
-  // Of the block.
+  // These belong to the block that is read.
   std::vector<Move> moves;
   std::vector<Part> parts;
   std::vector<FingerprintRow> rows;

@@ -46,7 +46,7 @@ std::optional<float> find_float(double value) {
   return rounded;
 }
 
-// As bits: a NaN is itself, and the zeros are two.
+// Compares bits, so that a NaN is itself, and the zeros are two.
 bool are_equal(const FingerprintContent& a, const FingerprintContent& b) {
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
   return a.hash == b.hash && bits(a.max) == bits(b.max) && bits(a.min) == bits(b.min) &&

@@ -23,7 +23,7 @@ void append_mapping_line(std::string& out, std::string_view short_name, std::str
 // Never fails: lines that are not mappings are counted. No name in the result leads out of the directory.
 MappingCsv decode_mapping_csv(std::string_view text);
 
-// The same for files of any size: hands each line to `take` and keeps none. Returns how many are damaged.
+// Reads files of any size: hands each line to `take` and keeps none. Returns how many are damaged.
 using TakeMapping = std::function<void(std::string_view short_name, std::string_view original_name)>;
 std::uint64_t decode_mapping_csv(std::string_view text, const TakeMapping& take);
 

@@ -241,7 +241,7 @@ Result<std::uint64_t> decode_msprobe_dump(std::string_view text, const TakeMspro
 Result<std::map<std::string, std::string>> decode_msprobe_construct(std::string_view text) {
   std::map<std::string, std::string> parents;
   OPDUMP_CHECK_OK(parse_members(text, "", [&](const std::string& name, const Json& parent) {
-    // With Megatron: the parent and the number of a micro step.
+    // Megatron adds the number of a micro step to the parent.
     const Json& of = parent.is_array() && !parent.empty() ? parent[0] : parent;
     if (of.is_string()) parents[name] = of.get<std::string>();
   }));

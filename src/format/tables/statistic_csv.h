@@ -42,7 +42,7 @@ void append_statistic_row(std::string& out, const StatisticCsvRow& row, bool tra
 // Errors: corrupt -- the first line is not a statistic.csv header.
 Result<StatisticCsv> decode_statistic_csv(std::string_view text);
 
-// The same for tables of any size: hands each row to `take` and keeps none.
+// Reads tables of any size: hands each row to `take` and keeps none.
 using TakeStatisticRow = std::function<void(std::span<const std::string> columns, StatisticCsvRow row)>;
 Result<StatisticCsv> decode_statistic_csv(std::string_view text, const TakeStatisticRow& take);
 

@@ -15,7 +15,7 @@ struct DTypeName {
   DType dtype = DType::undefined;
 };
 
-// By number; the same in every version that knows the number.
+// The place is the number of the type, which every version that knows it agrees on.
 constexpr DTypeName kDTypes[] = {{"UNDEFINED"},
                                  {"FLOAT", DType::float32},
                                  {"FLOAT16", DType::float16},

@@ -78,8 +78,8 @@ H5Id make_link_properties(const H5Library& h5) {
   return properties;
 }
 
-// Of a new dataset. The file has room for a large one at once: its elements are written past the library,
-// which keeps none of them.
+// Makes the properties of a new dataset. The file has room for a large one at once: its elements are written
+// past the library, which keeps none of them.
 H5Id make_creation_properties(const H5Library& h5, bool is_large) {
   H5Id properties(h5.H5Pcreate(h5.H5P_CLS_DATASET_CREATE_ID_g), h5.H5Pclose);
   if (is_large) {

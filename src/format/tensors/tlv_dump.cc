@@ -14,7 +14,7 @@ constexpr std::uint32_t kMagic = 0x5A5A5A5A;
 constexpr std::size_t kLengthBytes = 8;
 enum Tag : std::uint32_t { kShape = 0, kOriginalShape = 1, kOriginalName = 2, kInputs = 4, kOutputs = 5 };
 
-// By number of the C interface: the number in dump_data.h; -1 where there is none.
+// Maps the numbers of the C interface to those in dump_data.h; -1 where there is none.
 constexpr std::array<std::int8_t, 42> kDTypes = {
     1,  2,  3,  7,  4,  -1, 5,  6,  9,  8,   // FLOAT FLOAT16 INT8 INT32 UINT8 - INT16 UINT16 UINT32 INT64
     10, 12, 11, 13, 14, 15, 16, 17, 18, 19,  // UINT64 DOUBLE BOOL STRING DUAL_SUB_* COMPLEX64 COMPLEX128 Q*

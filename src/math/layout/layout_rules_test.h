@@ -45,7 +45,8 @@ inline LayoutRule nc1hwc0(std::int64_t n, std::int64_t c, std::int64_t h, std::i
           }};
 }
 
-// The same layout next to another plain one: `order` says which dimension of the first rule each one is.
+// Makes a rule for the same layout next to another plain one: `order` says which dimension of the first rule
+// each one is.
 inline LayoutRule seen_as(const LayoutRule& rule, Format plain, const std::vector<std::size_t>& order) {
   LayoutRule result = rule;
   result.plain = plain;

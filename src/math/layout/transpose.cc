@@ -75,7 +75,7 @@ HWY_INLINE void transpose_tile(const Matrix<T>& m, std::size_t i, std::size_t j)
   for (std::size_t k = 0; k < kN; ++k) hn::StoreU(rows[k], d, reinterpret_cast<T*>(m.target(i + k, j)));
 }
 
-// The same for half as many rows.
+// Transposes a tile of half as many rows.
 template <typename T>
 HWY_INLINE void transpose_half_tile(const Matrix<T>& m, std::size_t i, std::size_t j) {
   constexpr std::size_t kN = 16 / sizeof(T);

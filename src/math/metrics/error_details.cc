@@ -245,7 +245,7 @@ void count_value(ValueHistogram& histogram, double value) {
   }
 }
 
-// Of a float without its leading bit; nothing for other dtypes.
+// Describes a float without its leading bit; form_of() returns nothing for other dtypes.
 struct FloatForm {
   int mantissa_bits = 0, least_exponent = 0;
 };

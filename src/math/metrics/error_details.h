@@ -74,11 +74,11 @@ struct WorstElement {
 };
 
 struct ErrorDetails {
-  // Of the scaled error |a - g| / (atol + rtol |g|): an element mismatches where it exceeds 1, and would
+  // The scaled error is |a - g| / (atol + rtol |g|): an element mismatches where it exceeds 1, and would
   // mismatch under a tolerance k times as wide where it exceeds k. Values below the largest are rounded up by
   // at most an eighth of an octave; the largest is exact. inf: no tolerance of this form accepts it.
   std::vector<ErrorQuantile> scaled;
-  // Of |a - g|, in the same way.
+  // The quantiles of |a - g|, in the same way.
   std::vector<ErrorQuantile> absolute;
   std::vector<WorstElement> worst;  // by |a - g|, at most 20; NaN and inf against something else first
   // Only with pictures:

@@ -26,8 +26,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kBlock = kLaneBlock;
 constexpr std::uint64_t kPart = 1 << 20;  // elements of a thread's share; a multiple of kBlock
 
-// Of two types: programs write the largest number of a type, or the lowest, for infinity; what masks write,
-// as -1e9, is clamped to the lowest. 0: no such pair.
+// Programs write the largest number of a type, or the lowest, for infinity, and clamp what masks write, as
+// -1e9, to the lowest. These are the largest numbers of two types; 0 if they are the same, or not known.
 struct TypeLimits {
   double actual = 0, golden = 0;
 
@@ -210,7 +210,7 @@ DType part_dtype(DType dtype) {
   return dtype == DType::complex64 ? DType::float32 : DType::float64;
 }
 
-// The same memory with a last dimension of real and imaginary part.
+// Views the same memory with a last dimension of real and imaginary part.
 TensorView as_reals(const TensorView& view) {
   if (!is_complex(view)) return view;
   std::vector<std::int64_t> sizes(view.shape.dims().begin(), view.shape.dims().end());

@@ -43,7 +43,7 @@ HWY_INLINE void add_errors(float a, float g, ErrorSums& sums) {
   sums.golden_max = std::max(sums.golden_max, g);
 }
 
-// Of the first pass. The order does not matter for these, so they are kept over all leaves.
+// The first pass finds these. Their order does not matter, so they are kept over all leaves.
 struct Extremes {
   Parts<kVectorLeaves> max_difference, max_relative, actual_min, actual_max, golden_min, golden_max;
 

@@ -60,8 +60,8 @@ class Failures {
     first = std::min(first, file);
   }
 
-  // Of equally common ones that of the first file. The original's is that of the first in the directory's
-  // order, which is any.
+  // Returns that of the first file if several are equally common. The original's is that of the first in the
+  // directory's order, which is any.
   Status commonest() const {
     const auto is_less = [](const auto& a, const auto& b) {
       return a.second.count != b.second.count ? a.second.count < b.second.count

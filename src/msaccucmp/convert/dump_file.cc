@@ -91,7 +91,7 @@ class FileConverter {
     return Status::ok;
   }
 
-  // Of a tensor without dimensions only torch.save keeps that it has none.
+  // Only torch.save keeps that a tensor has no dimensions.
   void write_stored(DumpElements stored, const fs::path& path) {
     const bool keeps_none = options_.type == FileType::torch;
     if (!stored.fits && (stored.shape.rank() > 0 || keeps_none)) {

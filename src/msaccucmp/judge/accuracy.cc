@@ -42,7 +42,7 @@ class RowMaker {
     complain(metric, std::move(message));
   }
 
-  // As the original reports an exception of NumPy's.
+  // Reports it as the original does an exception of NumPy's.
   void fail_executing(Accuracy metric, std::string_view reason) {
     fail(metric, "Failed to execute 'compare' in '" +
                      std::string(kAccuracyNames[static_cast<std::size_t>(metric)]) + "'. " +

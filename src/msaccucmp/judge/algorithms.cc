@@ -12,7 +12,7 @@
 namespace opdump::msaccucmp {
 namespace {
 
-// In the order in which the original lists them.
+// The original lists them in this order.
 constexpr std::array<std::string_view, kAccuracyCount> kListed = {
     "MeanRelativeError",   "StandardDeviation",         "MeanAbsoluteError", "RelativeEuclideanDistance",
     "MaxAbsoluteError",    "KullbackLeiblerDivergence", "CosineSimilarity",  "MaxRelativeError",

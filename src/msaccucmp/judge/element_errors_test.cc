@@ -52,7 +52,7 @@ TEST(ElementErrors, FewerElementsThanAskedForGiveOneLess) {
 }
 
 TEST(ElementErrors, WithoutANumberStandsWhereItStandsInPython) {
-  // As numpy.argpartition and sorted leave 12 and 40 elements, of which some are 0/0.
+  // numpy.argpartition and sorted leave in this order 12 and 40 elements, of which some are 0/0.
   const std::vector<float> mine = {0, 1, 2, 0, 3, 5, 0, 2, 1, 4, 0, 6},
                            golden = {0, 1.5, 0, 0, 2, 5, 1, 0, 1, 4, 0, 0};
   const TensorData a = floats(mine), b = floats(golden);

@@ -75,7 +75,7 @@ class GroupComparer {
       const std::string originals = join(op.original_names, ",");
       return {op.name, originals.empty() ? "*" : originals};
     }
-    // As the original sorts them: by what they were, in the order in which that first comes.
+    // The original sorts them by what they were, in the order in which that first comes.
     std::vector<std::string> originals;
     for (const RuleOp& rule : members_) {
       const std::string each = join(rule.op.original_names, ",");

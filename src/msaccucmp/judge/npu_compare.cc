@@ -15,7 +15,7 @@
 namespace opdump::msaccucmp {
 namespace {
 
-// By the number of the message's data type; "NaN" for those that the original cannot read.
+// Names the data type by its number in the message; "NaN" for those that the original cannot read.
 std::string dtype_cell(std::int32_t number) {
   constexpr std::string_view kNames[] = {"int8",  "float32", "float16", "int8",   "uint8", "int16",  "uint16",
                                          "int32", "int64",   "uint32",  "uint64", "bool",  "float64"};

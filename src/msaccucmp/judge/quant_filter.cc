@@ -88,7 +88,7 @@ class QuantFilter {
     return false;
   }
 
-  // Of an output of an operator that came before.
+  // Returns the kind of an output of an operator that came before.
   std::optional<QuantKind> kind_at(std::string_view op, std::uint64_t index) const {
     const auto number = names_.find(op);
     if (!number || *number >= outputs_.size() || index >= outputs_[*number].count) return std::nullopt;

@@ -211,7 +211,7 @@ Outcome<DumpedOperator> read_slices(const OperatorFiles& files, Log& log) {
   }
   if (std::ranges::any_of(cut.axes, [](std::size_t axis) { return axis != kUncut; }))
     return Joiner(files, std::move(slices), cut, log).join();
-  // Of equal times the last one.
+  // The last one wins among equal times.
   const auto newest = std::max_element(slices.rbegin(), slices.rend(), [](const auto& a, const auto& b) {
     return time_field(a.path) < time_field(b.path);
   });

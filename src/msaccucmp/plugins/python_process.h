@@ -51,7 +51,7 @@ class PythonServers {
   PythonServers(const char* script, std::vector<std::string> arguments)
       : script_(script), arguments_(std::move(arguments)) {}
 
-  // As PythonServer's; a server that ended is not asked again. Thread-safe. Errors: internal, io.
+  // Asks as PythonServer does; a server that ended is not asked again. Thread-safe. Errors: internal, io.
   Result<int> ask(std::string line);
 
  private:

@@ -169,7 +169,7 @@ class DumpFolder::Scanner {
     }
   }
 
-  // Of a line: a name, and what it stands for.
+  // A line holds a name, and what it stands for.
   void add_mapping(std::string_view line) {
     const std::vector<std::string_view> cells = split(line, ',');
     if (cells.size() == 2) return originals_.add(cells[0], cells[1]);

@@ -23,7 +23,7 @@ struct TensorData {
 
   std::uint64_t count() const { return model::element_count(shape).value_or(0); }
   model::TensorView view() const { return model::TensorView::row_major(dtype, shape, bytes); }
-  // The same elements as one row.
+  // Returns the same elements as one row.
   TensorData flat() const;
   // The name of the NumPy type that the original would have made: "float32" for bfloat16.
   std::string numpy_name() const;

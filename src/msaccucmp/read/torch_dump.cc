@@ -271,7 +271,7 @@ std::string TorchPairing::other_key(const std::string& key, const std::string& o
   return key;
 }
 
-// Where `tensor` would be in the other file; "" if its argument has no counterpart.
+// Says where `tensor` would be in the other file; "" if its argument has no counterpart.
 std::string TorchPairing::path_in(const TorchDump& other, const TorchCall& call, const std::string& other_key,
                                   const H5Dataset& tensor) const {
   const auto place = dump::parse_h5_path(tensor.path);

@@ -39,7 +39,7 @@ struct ParsedArguments {
   bool has(std::string_view name) const { return values.contains(name); }
   // The last value given, or `otherwise`.
   std::string value(std::string_view name, std::string_view otherwise = "") const;
-  // Of an integer; the nearest one if it has more than 64 bits.
+  // Returns an integer; the nearest one if it has more than 64 bits.
   std::optional<std::int64_t> number(std::string_view name) const;
 };
 

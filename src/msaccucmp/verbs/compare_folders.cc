@@ -28,7 +28,7 @@ bool needs_sizes(const CompareSetup& setup) {
   return setup.arguments.share != nullptr || terminal::Progress::is_shown();
 }
 
-// Of the newest one.
+// Returns the size of the newest file.
 std::uint64_t bytes_of(const OperatorFiles& files) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(files.paths.back(), error);

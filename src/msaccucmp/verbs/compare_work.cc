@@ -50,8 +50,8 @@ class OrderedResults {
     add(std::move(finished), false);
   }
 
-  // Of pieces in rising order. With `may_wait` a thread that is far ahead of the others waits for them -- one
-  // of them must have the piece whose turn it is -- or for the reader of the lines.
+  // Takes results of pieces in rising order. With `may_wait` a thread that is far ahead of the others waits
+  // for them -- one of them must have the piece whose turn it is -- or for the reader of the lines.
   using Finished = std::vector<std::pair<std::size_t, GroupResult>>;
   void add(Finished finished, bool may_wait) {
     std::vector<PrintedResult> printed;

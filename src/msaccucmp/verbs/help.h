@@ -35,7 +35,7 @@ inline constexpr std::string_view kCompareUsage =
                             [-ml MAX_LINE] [-ffts]
 )";
 
-// With -alg as a list of numbers.
+// Here -alg is a list of numbers.
 inline constexpr std::string_view kCompareNumbersUsage =
     R"(usage: msaccucmp.py compare [-h] -m MY_DUMP_PATH -g GOLDEN_DUMP_PATH
                             [-f FUSION_RULE_FILE] [-q QUANT_FUSION_RULE_FILE]

@@ -39,11 +39,9 @@ void doubt_squares(Matching& matching) {
     const WeightContent* const content =
         matching.golden.content(result->link.golden, model::DType::undefined);
     if (content == nullptr || content->is_simple || content->rows == content->columns) continue;
-    result->doubts.push_back(
-        "a square matrix that is " + std::string(swapped > 0 ? "not " : "") + "transposed, while " +
-        (swapped + as_is == 1 ? "the other matrix is"
-                              : "all " + std::to_string(swapped + as_is) + " others are") +
-        (swapped > 0 ? "" : " not"));
+    result->doubts.push_back("a square matrix that is " + std::string(swapped > 0 ? "not " : "") +
+                             "transposed, while all " + counted(swapped + as_is, "other", "are") +
+                             (swapped > 0 ? "" : " not"));
   }
 }
 

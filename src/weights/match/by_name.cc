@@ -32,7 +32,7 @@ std::vector<NamePair> find_equal(const Matching& matching, const Key& key) {
   return pairs;
 }
 
-// In the order of golden. Most pairs are equal as they are, which all cores find out together.
+// Takes the pairs in the order of golden. Most are equal as they are, which all cores find out together.
 void take(Matching& matching, std::vector<NamePair> pairs) {
   std::ranges::sort(pairs);
   std::vector<LinkResult> results(pairs.size());

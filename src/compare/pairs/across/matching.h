@@ -24,7 +24,7 @@ class CrossMatch {
  public:
   CrossMatch(DataFlow& golden, DataFlow& actual);
 
-  // Call it before match(). FlowNode::kNone: the other one gets no partner.
+  // Makes two nodes partners. With FlowNode::kNone for one, the other gets none. Call it before match().
   void declare(std::uint32_t golden, std::uint32_t actual);
   void match();
 

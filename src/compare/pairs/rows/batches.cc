@@ -67,7 +67,8 @@ std::optional<model::Shape> shape_of(const dump::Runs& runs, std::uint32_t execu
   return std::nullopt;
 }
 
-// Of two calls: the first axis in which most outputs of modules differ, or which most have if none do.
+// Returns the sizes of the first axis of the outputs of modules: the pair of sizes that most outputs which
+// differ have, or that most have if none differ.
 BatchSizes find_sizes(const dump::Runs& golden, const dump::Runs& actual,
                       const std::vector<OperatorPair>& pairs) {
   std::map<BatchSizes, std::uint32_t> other, equal;

@@ -16,10 +16,10 @@ struct MicroBatches {
   bool are_of_golden = false;  // the run that has them
   std::vector<Pass> all = {};  // in order
 
-  // From 1 on within its step: the micro-batch that a pair is of. 0: it is of none, as an update is.
+  // Returns the number of a pair's micro-batch within its step, from 1 on; 0 if it has none, as an update.
   std::uint32_t number_of(const OperatorPair& pair) const;
 
-  // Of a step, the most.
+  // Returns how many micro-batches a step has at most.
   std::uint32_t count() const;
 
   std::map<std::uint32_t, std::uint32_t> numbers = {};  // of each micro-batch, by its first execution

@@ -91,7 +91,8 @@ std::optional<std::size_t> find_one_sided_backward(const Study& study) {
     else
       module->second.is_rewritten |= computes(run.type);
   }
-  // Of the module or a part of it. Where that is so, operators of one run compute the forward pass again.
+  // A gradient may be that of a part of the module. Where one is known, operators of one run compute the
+  // forward pass again.
   const auto has_gradients = [&](const Place& place) {
     const auto& [rank, step, module] = place;
     if (with_gradients.contains(place)) return true;

@@ -17,8 +17,8 @@ namespace opdump::compare {
 // a layer that no optimizer updates.
 std::optional<std::size_t> find_one_sided_backward(const Study& study);
 
-// Of an operator of it: "only in golden, like the whole backward pass of Default/fc: no gradient reaches it
-// in actual".
+// Explains an operator of such a pass: "only in golden, like the whole backward pass of Default/fc: no
+// gradient reaches it in actual".
 std::string explain_one_sided_backward(const dump::OperatorRun& run, bool is_in_golden);
 
 }  // namespace opdump::compare

@@ -19,7 +19,7 @@
 namespace opdump::compare {
 namespace {
 
-// Of a tensor with one element.
+// Returns the number of a tensor with one element.
 std::optional<double> single_number(const dump::Slot& slot) {
   if (slot.file.empty()) return std::nullopt;
   const auto tensor = dump::StoredTensor::read(slot);

@@ -27,8 +27,8 @@ class Draws {
  public:
   explicit Draws(const dump::Runs& runs) : runs_(runs) {}
 
-  // Of an operator of the backward pass that repeats one of the forward pass with other numbers: which it
-  // repeats, in words. Nothing if one drew the same numbers, or if that is not known.
+  // Says in words which operator of the forward pass an operator of the backward pass repeats with other
+  // numbers. Returns nothing if one drew the same numbers, or if that is not known.
   std::optional<std::string> find_repeated(std::uint32_t again) {
     if (forward_.empty()) collect();
     const auto found = forward_.find(line_of(runs_.without_slots(again)));

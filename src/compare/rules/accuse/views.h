@@ -13,12 +13,12 @@
 
 namespace opdump::compare {
 
-// Of a judged operator: "Default/slice-op1 at gen.py:20 has other arguments: start is 6 in golden and 5 in
-// actual". Empty unless it is a view of both runs with other arguments, and they have as many ranks and the
-// same framework.
+// Describes a judged operator: "Default/slice-op1 at gen.py:20 has other arguments: start is 6 in golden and
+// 5 in actual". Empty unless it is a view of both runs with other arguments, and they have as many ranks and
+// the same framework.
 std::string describe_other_view(const OperatorComparison& op);
 
-// The same of the last view before the pair at `place`, in its rank and step; of one that chooses elements
+// Describes so the last view before the pair at `place`, in its rank and step; of one that chooses elements
 // rather than of the shapes that follow from it.
 std::string find_view_before(const dump::Runs& golden, const dump::Runs& actual,
                              std::span<const OperatorPair> pairs, std::size_t place);

@@ -22,8 +22,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRecent = 16;  // operators; what one reads was mostly made by one of these
 constexpr double kPrinted = 5e-6;    // relative: statistics have six digits
-// Of the norm of the terms of a sum: less is what rounding leaves of terms that cancel. Hardly a digit of it
-// agrees.
+// Where the terms of a sum cancel, rounding leaves at most kCancelled roundoffs of their norm, of which
+// hardly a digit agrees.
 constexpr double kCancelled = 8, kFewDigits = 0.05;
 // Statistics are few numbers of many elements.
 constexpr double kFactor = 3, kFactorOfStatistics = 6, kPercentile = 0.999;
@@ -79,7 +79,7 @@ Result<Columns> columns_of(const dump::Slot& slot, const dump::Slot& other, Gain
   return compute_extent(tensor.view(), slot.dtype);
 }
 
-// Of a tensor; that of another type has none.
+// Returns how large a tensor of floating-point numbers is; one of another type counts as nothing.
 Distance size_of(const dump::Slot& slot) {
   Distance size;
   if (!model::is_floating(slot.dtype)) return size;
@@ -108,7 +108,7 @@ Distance larger_of(const Distance& a, const Distance& b) {
           std::max(a.count, b.count)};
 }
 
-// Of an output, or of all inputs.
+// Says how far an output is off, or how far all inputs are.
 struct MeasuredSlot {
   Distance worst;
   model::DType dtype = model::DType::float64;  // the coarsest
@@ -143,7 +143,7 @@ void merge(std::optional<MeasuredSlot>& all, MeasuredSlot other) {
   all->floor = std::max(all->floor, other.floor);
 }
 
-// Of its statistics and its size. Most tensors have others.
+// Hashes the statistics and the size of a tensor, which tell most tensors apart.
 std::size_t print_of(const dump::Slot& slot) {
   const auto count = slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
   return std::hash<std::string_view>()(slot.statistics.values().bytes()) ^ (count * 0x9e3779b97f4a7c15);

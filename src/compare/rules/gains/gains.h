@@ -46,7 +46,8 @@ std::string describe_gain(const Gain& gain, double excess);
 
 // How far a tensor of one run is from that of the other.
 struct Distance {
-  // Relative: of the L2 norm, at most 1 for finite numbers; of the element that is off by most, to the mean.
+  // Both are relative: `whole` to the L2 norm, at most 1 for finite numbers; `peak`, of the element that is
+  // off by most, to the mean.
   double whole = 0, peak = 0;
   double norm = 0;   // neither tensor has a larger one; 0 where that is not known
   double count = 0;  // elements

@@ -70,7 +70,8 @@ bool is_set(const nlohmann::ordered_json& arguments, std::string_view name, bool
   return found != arguments.end() && found->is_boolean() ? found->get<bool>() : otherwise;
 }
 
-// Of one line: the chosen numbers are different ones, in order, and no other one comes before them.
+// Checks one line: the places are different, their numbers are in order if `is_sorted`, and no other number
+// is larger.
 bool is_best(const std::vector<double>& line, const std::vector<std::size_t>& places, bool is_sorted) {
   std::vector<bool> is_chosen(line.size());
   double last = line[places.front()];

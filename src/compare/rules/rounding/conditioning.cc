@@ -22,7 +22,8 @@ constexpr std::uint64_t kPieceBytes = 32 << 20;
 // The same where operators of both runs differ, too: what they read and make must be right by itself, because
 // nothing else shows a parameter that is off by little. 16-bit types round a few times.
 constexpr double kStrictRoundoffs = 4, kEqualRoundoffs = 32, kStrictDistance = 1e-5;
-// Of the norm of the terms: what the order of addition changes; and how far above the mean one element is.
+// The order of addition changes a result by so many roundoffs of the norm of its terms; one element may be
+// off by kPeak times as much as the mean.
 constexpr double kRoundoffs = 8, kPeak = 16;
 
 const SlotComparison* find_slot(const OperatorComparison& op, model::Side side, std::uint32_t index) {
@@ -37,7 +38,7 @@ double elements_of(const std::optional<model::Shape>& shape) {
   return shape ? static_cast<double>(model::element_count(*shape).value_or(0)) : 0;
 }
 
-// Of golden's tensor.
+// Returns the norm of golden's tensor.
 std::optional<double> norm_of(const SlotComparison& slot) {
   if (!slot.metrics) return std::nullopt;
   const math::Metrics& metrics = *slot.metrics;
@@ -57,7 +58,7 @@ class Terms {
 
   Terms(std::string_view type, Find find) : type_(type), find_(std::move(find)) {}
 
-  // Of an output with so many elements.
+  // Bounds the norm of an output with so many elements.
   std::optional<double> norm(std::uint32_t output, double elements) const {
     if (is_one_of({"sum", "mean"})) return sum(0, elements, type_ == "mean");
     if (is_one_of({"mm", "bmm", "mv", "dot"})) return product(0, 1);
@@ -123,7 +124,7 @@ const dump::OperatorRun& whole_run_of(const OperatorComparison& op, const SlotCo
   return slot.sharded->is_golden ? *op.actual : *op.golden;
 }
 
-// Of a slot with `sharded`: the tensor of the side with fewer ranks.
+// Reads the tensor of the side with fewer ranks, of a slot with `sharded`.
 std::optional<RankAverages::Tensor> read_tensor(const SlotComparison& slot) {
   if (whole_of(slot).file.empty()) return std::nullopt;
   const auto stored = dump::StoredTensor::read(whole_of(slot));

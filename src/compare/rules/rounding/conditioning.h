@@ -21,7 +21,7 @@ double roundoff(model::DType dtype);
 // where nothing else shows a parameter that is off by little: a few roundoffs.
 double strict_distance(model::DType dtype);
 
-// The same of a type with this roundoff.
+// Returns the strict distance of a type with this roundoff.
 double strict_limit(double roundoff);
 
 // The L2 norm of a slot's tensor; nothing if it has none, or a norm that is not finite.

@@ -147,7 +147,8 @@ class OtherInside : public RuleState {
         if (const auto print = data_of(run, execution, slot)) run.data.emplace(print->count, print->sum);
   }
 
-  // Of an input that no operator made. Numbers follow from the way in which a run computes.
+  // Returns the print of an input that no operator made. Single numbers are left out: they follow from the
+  // way in which a run computes.
   static std::optional<Fingerprint> data_of(const Inside& run, std::uint32_t execution,
                                             const dump::Slot& slot) {
     if (slot.side != model::Side::input || !slot.shape || element_count_of(slot) <= 1) return std::nullopt;

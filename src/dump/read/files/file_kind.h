@@ -39,7 +39,7 @@ FileKind find_kind(std::string_view name);
 // in .json.
 bool is_debug_mode_file(const std::filesystem::path& path);
 
-// The same by the first bytes of the file; by `name` where these do not suffice.
+// Finds the kind by the first bytes of the file, and by `name` where these do not suffice.
 FileKind sniff_kind(const std::filesystem::path& path, std::string_view name);
 
 // The name of an execution's file, also where ".output.0.json" says that it is an overflow as JSON.

@@ -25,7 +25,7 @@ std::string hash_text(const std::array<std::byte, 16>& hash) {
   return text;
 }
 
-// As a table prints it.
+// Prints the content as a table does.
 SlotStatistics make_statistics(const SlotStatistics::Names& names,
                                const format::FingerprintContent& content) {
   return {names, PackedTexts(std::vector<std::string>{

@@ -22,7 +22,7 @@ Slot slot_of_listed(Tensor tensor) {
   return slot;
 }
 
-// Where the user's program made the call that `op.stack` led to.
+// Sets where the user's program made the call that `op.stack` led to.
 inline void set_source(LoggedOperator& op) {
   const model::Frame* const frame = model::find_user_frame(op.stack);
   if (frame == nullptr) return;

@@ -231,7 +231,7 @@ Result<> take_dump(const FolderPart& part, const Take& take) {
   return ok();
 }
 
-// Where the dumps in a part wait for the recording that replaces them.
+// Names the place where the dumps in a part wait for the recording that replaces them.
 fs::path waiting_place(const FolderPart& part) {
   return part.root / (".opdump_replaced" + (part.rank ? "_" + std::to_string(*part.rank) : std::string()));
 }

@@ -56,7 +56,7 @@ class RecordingFolder {
   // The same where nothing was recorded and nothing of it shall stay. Does nothing if it was added to a dump.
   void remove_trace();
 
-  // In a child made by fork(): the folder is the parent's.
+  // Call it in a child made by fork(): the folder is the parent's.
   void abandon();
 
  private:

@@ -19,8 +19,8 @@ inline constexpr std::uint64_t kMaxGeGraphBytes = 1 << 30;
 // known field of another kind, no graph in it), limit; the message begins with line:column or line.
 Result<ProtoMessage> decode_ge_graph(std::string_view text);
 
-// In the form of `atc`: maps are lists of {"key", "value"}, enumerations words, floating-point numbers text.
-// Bytes and empty messages are omitted; a map's value that is then empty is null.
+// Makes JSON in the form of `atc`: maps are lists of {"key", "value"}, enumerations words, floating-point
+// numbers text. Bytes and empty messages are omitted; a map's value that is then empty is null.
 nlohmann::json ge_graph_json(const ProtoMessage& model);
 
 // The searchable properties of a graph, as views of the message.

@@ -36,7 +36,7 @@ ProtoField int_list(std::span<const std::int64_t> numbers) {
   return list(std::move(items), "INT");
 }
 
-// As protobuf prints a float: six digits, or nine where these are another number.
+// Prints a float as protobuf does: six digits, or nine where six are another number.
 ProtoField real(double value) {
   const auto number = static_cast<float>(value);
   std::array<char, 32> text{};

@@ -19,8 +19,8 @@ struct StoredTorchTensor {
   std::string name;  // the keys that lead to it: "model.conv1.weight"; empty if the file is one tensor
   model::DType dtype = model::DType::undefined;
   model::Shape shape;
-  // From the first of its elements to the last: row by row, or by `strides` (in elements) unless they are
-  // empty.
+  // The data reach from the first of its elements to the last: row by row, or by `strides` (in elements)
+  // unless they are empty.
   Extent data;
   model::Shape strides;
   std::string fault;  // not empty: why it cannot be read; the others then hold what is known
