@@ -73,27 +73,40 @@ def test_workers_that_miss_nothing_are_complete(opdump, options):
     assert not any("Process-" in name for name in dump.operators)
 
 
+# The sample FATAL kills the worker.
+KILLED = """
+    import multiprocessing, os, signal, torch
+    received = multiprocessing.Event()  # a tensor on its way from a worker that dies raises another error
+    torch.manual_seed(0)
+
+    class Squares(torch.utils.data.Dataset):
+        def __len__(self): return 4
+        def __getitem__(self, i):
+            value = torch.full((3,), float(i)).exp2()
+            if i == FATAL:
+                received.wait()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return value
+
+    try:
+        for x in torch.utils.data.DataLoader(Squares(), num_workers=1):
+            received.set()
+    except Exception:
+        print("killed")
+"""
+
+
 def test_a_killed_worker_is_missed(opdump):
-    dump = opdump.run("""
-        import multiprocessing, os, signal, torch
-        received = multiprocessing.Event()  # a tensor on its way from a worker that dies raises another error
-
-        class Squares(torch.utils.data.Dataset):
-            def __len__(self): return 4
-            def __getitem__(self, i):
-                value = torch.full((3,), float(i)).exp2()
-                if i == 1:
-                    received.wait()
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return value
-
-        try:
-            for x in torch.utils.data.DataLoader(Squares(), num_workers=1):
-                received.set()
-        except Exception:
-            print("killed")
-    """)
+    """And a comparison is incomplete for it, whichever run it is of, and finds no difference."""
+    sound, dump = (opdump.run(KILLED.replace("FATAL", fatal)) for fatal in ("-1", "1"))
+    assert sound.out == "" and "recording complete" in listing(sound)
     assert dump.out == "killed\n" and "recording incomplete" in listing(dump)
+    for golden, actual, sides in (sound, dump, ["actual"]), (dump, sound, ["golden"]), (dump, dump, ["golden", "actual"]):
+        done = compare(golden, actual)
+        assert done.returncode == 3, done.stdout
+        assert done.stdout.splitlines()[-1].startswith("no difference found, but the result is incomplete"), done.stdout
+        for side in sides:
+            assert f"incomplete: {side} rank 0: 1 x end of the recording of worker0 (it was cut short)" in done.stdout
 
 
 def test_two_loaders_of_one_step(opdump):

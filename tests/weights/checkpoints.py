@@ -79,11 +79,11 @@ def raw(tensor):
     return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy().tobytes()
 
 
-def save_safetensors(tensors, path, header=None):
+def save_safetensors(tensors, path, header=None, dtypes=DTYPES):
     entries, offset = {}, 0
     for name, tensor in tensors.items():
         end = offset + tensor.numel() * tensor.element_size()
-        entries[name] = {"dtype": DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, end]}
+        entries[name] = {"dtype": dtypes[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, end]}
         offset = end
     entries.update(header or {})
     text = json.dumps(entries).encode()

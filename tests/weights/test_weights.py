@@ -3,6 +3,7 @@ named, and nothing else."""
 import json
 import os
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -64,6 +65,29 @@ def test_a_port_with_merged_projections_is_equal(tmp_path, rotary, grouped, dtyp
     assert any("bfloat16" in change for change in q["after"]) == (dtype == torch.bfloat16)
     # And the other way round: the port's tensors are split.
     assert not bad(compare(tmp_path, ported, golden, 0))
+
+
+def to_float8(tensor):
+    """The bits of the nearest numbers of 1 sign, 4 bits of exponent and 3 of mantissa: those of float8_e4m3fn, which old torch lacks."""
+    finite = np.array([m / 512 if e == 0 else (1 + m / 8) * 2.0**(e - 7) for e in range(16) for m in range(8)][:-1])
+    values = tensor.numpy().astype(np.float64)
+    nearest = np.searchsorted((finite[1:] + finite[:-1]) / 2, np.abs(values))
+    return torch.from_numpy((nearest + 128 * np.signbit(values)).astype(np.uint8))
+
+
+@pytest.mark.parametrize("is_ported", [False, True])
+def test_a_cast_to_float8_is_equal_and_another_number_is_not(tmp_path, is_ported):
+    torch.save(state(), tmp_path / "golden.pt")
+    small = {name: to_float8(tensor) for name, tensor in (port(state()) if is_ported else state()).items()}
+    for wrong in False, True:
+        if wrong:
+            small[FAULTS["one element"][is_ported]][7, 3] ^= 1  # the next number of the type
+        save_safetensors(small, tmp_path / "small.safetensors", dtypes={torch.uint8: "F8_E4M3"})
+        done = run(tmp_path / "golden.pt", tmp_path / "small.safetensors", "--json", "--all", expect=1 if wrong else 0)
+        answer = json.loads(done.stdout)
+        assert bad(answer) == ({"lm_head.weight"} if wrong else set()), answer["rows"]
+        assert all("cast float32 to float8_e4m3" in row["after"] for row in rows(answer, "equal_after"))
+        assert len(rows(answer, "equal_after")) == len(state()) - wrong
 
 
 FAULTS = {
@@ -362,6 +386,39 @@ def test_every_kind_of_file(tmp_path):
         assert run(tmp_path / "a.pt", tmp_path / other, expect=0).stdout == f"model: {len(golden)} equal\n", other
     (shards / "model-00002-of-00002.safetensors").unlink()
     assert "there is no such file" in run(tmp_path / "a.pt", shards, expect=3).stderr
+
+
+# Runs a network once with the weights of a file, of which LOST stay as they were drawn.
+LOADS = """
+import sys
+import torch
+
+torch.manual_seed(1)
+net = torch.nn.Sequential()
+for name, layer in ("first", torch.nn.Linear(8, 16)), ("norm", torch.nn.LayerNorm(16)), ("last", torch.nn.Linear(16, 4)):
+    net.add_module(name, layer)
+if sys.argv[1] == "make":
+    for parameter in net.parameters():
+        torch.nn.init.normal_(parameter)
+    torch.save(net.state_dict(), "net.pt")
+else:
+    state = torch.load("net.pt")
+    net.load_state_dict({name: value for name, value in state.items() if name not in sys.argv[2:]}, strict=False)
+    with torch.no_grad():
+        net(torch.ones(2, 8))
+"""
+
+
+def test_a_dump_as_one_side(tmp_path):
+    """What a run has read as weights, against the file that it should have read."""
+    (tmp_path / "net.py").write_text(LOADS)
+    subprocess.run([sys.executable, "net.py", "make"], cwd=tmp_path, check=True)
+    for dump, *lost in ("sound",), ("lost", "last.weight", "last.bias"):
+        subprocess.run([OPDUMP, "run", "-o", dump, "--", sys.executable, "net.py", "run", *lost], cwd=tmp_path, check=True, capture_output=True)
+        for sides in ("net.pt", dump), (dump, "net.pt"):
+            done = run(*(tmp_path / side for side in sides), "--json", "--all", expect=1 if lost else 0)
+            assert bad(json.loads(done.stdout)) == set(lost), done.stdout
+            assert f"{dump}: a dump has the weights that operators read in its first step" in done.stdout
 
 
 def test_onnx_initializers(tmp_path):
