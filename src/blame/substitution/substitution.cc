@@ -162,8 +162,9 @@ class Search {
                               const Exchange& exchange) const {
     const ResultNode& node = actual_.nodes()[execution];
     if (!is_lost_result(node) || !node.is_telling || node.only_moves) return kNone;
-    for (const auto& [index, print] : replayed.made) {
-      if (index != node.results.front().output) continue;
+    for (const auto& now : replayed.made) {
+      if (now.first != node.results.front().output) continue;
+      const compare::TensorPrint& print = now.second;
       const auto is_put = [&](const auto& tensors) {
         return compare::distance(tensors.first->print, print) <= compare::kLater.prints;
       };
