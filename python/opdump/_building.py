@@ -142,27 +142,38 @@ def building(what: str, path: pathlib.Path) -> Iterator[None]:
 
 
 def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
-    """Runs the commands, as many at once as there are processors. Their output goes to the log."""
+    """Runs the commands, as many at once as there are processors. Their output goes to the log, in the end: what says that a disk is full
+    has no room on it."""
+    with open(os.memfd_create(log.name), "w+b") as output:
+        try:
+            _run(commands, output.fileno(), log, what)
+        finally:
+            output.seek(0)
+            with contextlib.suppress(OSError), open(log, "ab") as file:
+                shutil.copyfileobj(output, file)
+
+
+def _run(commands: list[list[str]], output: int, log: pathlib.Path, what: str) -> None:
     waiting, running = list(commands), []
     environment = {**os.environ, "LC_ALL": "C"}
     for name in ("OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG", "LD_PRELOAD"):
         environment.pop(name, None)
-    with open(log, "ab") as output:
-        while waiting or running:
-            while waiting and len(running) < max(1, len(os.sched_getaffinity(0))):
-                command = waiting.pop(0)
-                try:
-                    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment)
-                except OSError as error:
-                    raise CannotBuild(f"{command[0]}: {error.strerror}; name another compiler with CXX") from None
-                running.append(process)
-            if running.pop(0).wait() != 0:
-                for process in running:
-                    process.kill()
-                    process.wait()
-                if "No space left on device" in log.read_text(encoding="utf-8", errors="replace") or shutil.disk_usage(log.parent).free < 4096:
-                    raise CannotBuild(f"the disk is full: make room in {log.parent} and {tempfile.gettempdir()}, or set OPDUMP_CACHE "
-                                      "and TMPDIR to directories on another disk")
-                kind = CannotBuild if os.environ.get("CXX", "").strip() else CannotBuildHere
-                raise kind(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "
-                           "it takes g++ 12 or clang 14, or a newer one, which CXX can name")
+    while waiting or running:
+        while waiting and len(running) < max(1, len(os.sched_getaffinity(0))):
+            command = waiting.pop(0)
+            try:
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment)
+            except OSError as error:
+                raise CannotBuild(f"{command[0]}: {error.strerror}; name another compiler with CXX") from None
+            running.append(process)
+        if running.pop(0).wait() != 0:
+            for process in running:
+                process.kill()
+                process.wait()
+            said = os.pread(output, os.fstat(output).st_size, 0)
+            if b"No space left on device" in said or shutil.disk_usage(log.parent).free < 4096:
+                raise CannotBuild(f"the disk is full: make room in {log.parent} and {tempfile.gettempdir()}, or set OPDUMP_CACHE "
+                                  "and TMPDIR to directories on another disk")
+            kind = CannotBuild if os.environ.get("CXX", "").strip() else CannotBuildHere
+            raise kind(f"the recorder for this {what} could not be built; the compiler's messages are in {log}; "
+                       "it takes g++ 12 or clang 14, or a newer one, which CXX can name")

@@ -1,12 +1,13 @@
 """Before a program begins, opdump knows whether it imports torch, as far as its sources say, and whether that torch can be recorded."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 
 import pytest
-from opdump import _before, _sources
+from opdump import _before, _building, _sources
 from opdump._torch import adapter
 
 
@@ -215,3 +216,18 @@ def test_headers_of_another_torch(tmp_path):
     check("/usr/include/stdio.h", headers / "ATen/core/Tensor.h", system / "ATen/core/../core/Tensor.h")
     with pytest.raises(adapter.CannotBuildHere, match="c10/Old.h is a header of another torch"):
         check(system / "ATen/core/Tensor.h", system / "c10/Old.h")
+
+
+@pytest.mark.parametrize("words, expected", [("No space left on device", "the disk is full: make room in "), ("no such header", "could not be built")])
+def test_a_compiler_whose_messages_find_no_room(words, expected):
+    """The log is on the disk that is full, and the compiler has removed what filled it."""
+    with pytest.raises(_building.CannotBuild, match=expected):
+        _building.run([["sh", "-c", f"echo {words} >&2; exit 1"]], pathlib.Path("/dev/full"), "torch")
+
+
+def test_the_messages_of_compilers(tmp_path):
+    for text in ("one", "two"):
+        _building.run([["echo", text]], tmp_path / "build.log", "torch")
+    with pytest.raises(_building.CannotBuild):
+        _building.run([["sh", "-c", "echo three; exit 1"]], tmp_path / "build.log", "torch")
+    assert (tmp_path / "build.log").read_text() == "one\ntwo\nthree\n"

@@ -30,12 +30,15 @@ export function place(places: Box[], frame: Box, taken: Box[], strokes: Stroke[]
 
 const apart = (low: number, at: number, high: number) => Math.max(low, Math.min(at, high));
 
-// Beside a mark at (x, y): above, below, right and left of it, and above and below with the mark at an end of the label.
+// Beside a mark at (x, y): above, below, right and left of it, above and below with the mark at an end of the label, and there as far to
+// either side as the frame lets it.
 export function placesAround(x: number, y: number, width: number, height: number, gap: number, frame: Box): Box[] {
   const middle = apart(frame.left, x - width / 2, frame.right - width);
-  const corners = [[middle, y - gap - height], [middle, y + gap], [x + gap, y - height / 2], [x - gap - width, y - height / 2],
-    [x, y - gap - height], [x - width, y - gap - height], [x, y + gap], [x - width, y + gap]];
-  return corners.map(([left, top]) => ({ left, top, right: left + width, bottom: top + height }));
+  const [right, left] = [frame.right - width, frame.left].map((end) => apart(x - width, end, x));
+  const [above, below] = [y - gap - height, y + gap];
+  const corners = [[middle, above], [middle, below], [x + gap, y - height / 2], [x - gap - width, y - height / 2],
+    [x, above], [x - width, above], [x, below], [x - width, below], [right, above], [left, above], [right, below], [left, below]];
+  return corners.map(([from, top]) => ({ left: from, top, right: from + width, bottom: top + height }));
 }
 
 // At either end of a level line, above it and below it.

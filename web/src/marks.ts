@@ -83,7 +83,8 @@ export function paintMarks(plot: uPlot, limit: Limit | null, pin: Pin | null, ta
     ctx.lineWidth = 2 * unit;
     ctx.beginPath(); ctx.arc(x, y, 6 * unit, 0, 7); ctx.stroke();
     labels.push({ left: x - 7 * unit, top: y - 7 * unit, right: x + 7 * unit, bottom: y + 7 * unit });
-    const box = place(placesAround(x, y, sizeOf(pin.name), 15 * unit, 9 * unit, frame), frame, labels, strokes);
+    const roof = { ...frame, top: Math.max(0, frame.top - 6 * unit) };  // the highest mark has little room above it
+    const box = place(placesAround(x, y, sizeOf(pin.name), 15 * unit, 9 * unit, frame), roof, labels, strokes);
     if (box) { write(ctx, pin.name, box); labels.push(box); }
   }
   if (limited) {
