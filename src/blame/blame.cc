@@ -439,10 +439,15 @@ class Trial {
     const OperatorComparison& bad = *comparison.first_bad;
     Finding& finding = answer_.findings.front();
     if (!are_one(finding.op.run(), bad.run())) return ok();
-    OPDUMP_TRY(const auto found,
-               find_substitution(golden_.runs(), actual_.runs(),
-                                 compare::find_executions(golden_.runs(), actual_.runs(), bad),
-                                 options_.replay, options_.compare.threads, options_.limit));
+    const compare::OperatorPair parting = compare::find_executions(golden_.runs(), actual_.runs(), bad);
+    if (!parting.is_whole()) return ok();
+    const auto tried = find_substitution(golden_.runs(), actual_.runs(), parting, options_.replay,
+                                         options_.compare.threads, options_.limit);
+    // Where no Python runs operators, or one ends, the answer is that of the comparison.
+    if (!tried && (tried.error().code() == Code::unsupported || tried.error().code() == Code::internal))
+      return ok();
+    if (!tried) return tried.error();
+    const std::optional<Substitution>& found = *tried;
     if (!found) return ok();
     answer_.replayed += found->replayed;
     finding.op.golden = std::make_shared<const dump::OperatorRun>(golden_.runs()[found->begins.golden]);

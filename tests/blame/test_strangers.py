@@ -250,6 +250,15 @@ def test_it_can_be_chosen_how_operators_are_paired(tmp_path):
     status, text = compare("results", "actual")
     assert status == 0 and "not by names" in text, text
 
+    # Where no Python runs operators, blame says what compare says.
+    bare = tmp_path / "bin" / "python3"
+    bare.parent.mkdir()
+    bare.write_text("#!/bin/sh\nexit 1\n")
+    bare.chmod(0o755)
+    blamed = subprocess.run([OPDUMP, "blame", "golden", "actual"], cwd=tmp_path, capture_output=True, text=True, timeout=600,
+                            env={**os.environ, "PATH": str(bare.parent), "OPDUMP_CACHE": str(tmp_path / "cache")})
+    assert blamed.returncode == 1 and "and nothing that is made of the two is in both runs" in blamed.stdout, blamed.stdout + blamed.stderr
+
 
 def test_a_rewrite_with_16_bits_raises_no_alarm(tmp_path):
     check(tmp_path, [f"../pairs/anew/bfloat/{side}.py" for side in ("golden", "port")], "", None, TORCH2, ([], []))
