@@ -409,11 +409,15 @@ else:
 """
 
 
-def test_a_dump_as_one_side(tmp_path):
-    """What a run has read as weights, against the file that it should have read."""
-    (tmp_path / "net.py").write_text(LOADS)
+@pytest.mark.parametrize("names", [("first", "norm", "last"), ("0", "1", "2")])
+def test_a_dump_as_one_side(names, tmp_path):
+    """What a run has read as weights, against the file that it should have read. Numbered layers need not be of one kind."""
+    program = LOADS
+    for word, name in zip(("first", "norm", "last"), names):
+        program = program.replace(f'"{word}"', f'"{name}"')
+    (tmp_path / "net.py").write_text(program)
     subprocess.run([sys.executable, "net.py", "make"], cwd=tmp_path, check=True)
-    for dump, *lost in ("sound",), ("lost", "last.weight", "last.bias"):
+    for dump, *lost in ("sound",), ("lost", f"{names[2]}.weight", f"{names[2]}.bias"):
         subprocess.run([OPDUMP, "run", "-o", dump, "--", sys.executable, "net.py", "run", *lost], cwd=tmp_path, check=True, capture_output=True)
         for sides in ("net.pt", dump), (dump, "net.pt"):
             done = run(*(tmp_path / side for side in sides), "--json", "--all", expect=1 if lost else 0)

@@ -54,15 +54,18 @@ std::string way_of(const LinkResult& result) {
          (result.link.actual_part.empty() ? "" : ", actual " + result.link.actual_part);
 }
 
+// A sequence numbers layers of several kinds, as a matrix and the scale of a normalisation.
 void doubt_layers(Matching& matching) {
-  std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<LinkResult*>>> ways;
+  using Layers = std::tuple<std::string, std::string, std::size_t>;  // of a pattern of names, and axes
+  std::map<Layers, std::map<std::string, std::vector<LinkResult*>>> ways;
   for (LinkResult& result : matching.links) {
     const LayerName golden = layer_name(matching.golden[result.link.golden].name),
                     actual = layer_name(matching.actual[result.link.actual].name);
     if (!golden.layer || !result.is_equal()) continue;
-    ways[{golden.pattern, actual.pattern}][way_of(result)].push_back(&result);
+    const std::size_t axes = matching.golden[result.link.golden].shape().rank();
+    ways[{golden.pattern, actual.pattern, axes}][way_of(result)].push_back(&result);
   }
-  for (auto& [patterns, by_way] : ways) {
+  for (auto& [layers, by_way] : ways) {
     if (by_way.size() < 2) continue;
     std::size_t all = 0;
     for (const auto& [way, results] : by_way) all += results.size();
