@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/facts/arguments.h"
 #include "compare/names.h"
 #include "model/operator_traits.h"
 
@@ -109,6 +110,10 @@ class StepComparison {
     Parting parting = describe(run);
     parting.slot = compare::slot_name(*slot);
     parting.same_inputs = slot->side == model::Side::output;
+    if (const auto arguments = compare::find_argument_difference(
+            run, other, {.golden = "in the first run", .actual = "in the second"});
+        arguments && parting.same_inputs)
+      parting.arguments = arguments->text;
     if (other.form != nullptr) parting.other_state = other.form->state;
     if (!parting.same_inputs) find_elsewhere(run, *slot, second_, parting);
     return parting;

@@ -20,6 +20,7 @@ struct Parting {
   bool only_in_second = false;         // if `slot` is empty
   bool is_random = false;              // it draws random numbers
   bool same_inputs = true;             // an output differs although it read the same
+  std::string arguments{};             // "fill_value is 0.3 in the first run and 0.8 in the second"
   // Where the second run reads what the first reads in `slot`, if not there: an operator of the same type.
   std::optional<std::int64_t> other_step{};
   std::string other_op{};

@@ -56,12 +56,16 @@ std::string what_differs(const Parting& parting) {
     return "reads another " + parting.slot + ": what it reads in the first run, " + parting.other_op +
            " reads in step " + std::to_string(*parting.other_step) + " of the second";
   if (!parting.same_inputs) return "reads another " + parting.slot + ", which no recorded operator made";
+  if (!parting.arguments.empty()) return "has other arguments: " + parting.arguments;
   if (parting.is_random) return "draws other random numbers";
   return "makes another " + parting.slot + " of the same inputs";
 }
 
 std::string way_out(const Parting& parting) {
   if (sets_no_seed(parting)) return std::string(kNoSeed);
+  if (!parting.arguments.empty())
+    return "the program gives it another number: one that Python or NumPy drew without a seed (random.seed, "
+           "numpy.random.seed, worker_init_fn), a time, or an order of sets or files (PYTHONHASHSEED)";
   if (parting.is_random) return "other random numbers were drawn before, or another seed was set";
   if (parting.slot.empty())
     return "the program takes another path: an order of sets or files, a time, or a seed of Python or NumPy "
