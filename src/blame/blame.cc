@@ -27,6 +27,7 @@
 #include "blame/suspects.h"
 #include "compare/facts/arguments.h"
 #include "compare/facts/environment.h"
+#include "compare/facts/operator_kind.h"
 #include "compare/facts/unfinished.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -565,7 +566,9 @@ Finding explain_first_bad(const OperatorComparison& op) {
   } else if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual);
              difference && op.verdict != compare::Verdict::inherited) {  // else it may be that of a part
     finding.cause = Cause::argument;
-    finding.confidence = Confidence::certain;
+    // A size may be that of a rank's own part.
+    if (compare::kind_of(op.run().type).role != compare::OperatorRole::makes)
+      finding.confidence = Confidence::certain;
     finding.why = difference->text;
   } else {
     finding.slot = output_name(op);
