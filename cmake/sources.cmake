@@ -540,6 +540,7 @@ set(OPDUMP_TESTS_report report/report_test.cc)
 list(APPEND OPDUMP_TOOL_SOURCES
   blame/ahead.cc
   blame/blame.cc
+  blame/by_comparison.cc
   blame/calibrate.cc
   blame/culprits/chain.cc
   blame/culprits/culprits.cc

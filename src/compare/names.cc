@@ -78,4 +78,10 @@ std::string format_ranges(const std::set<std::int64_t>& numbers) {
   return text;
 }
 
+std::string describe_call(const dump::Runs& runs, std::uint32_t execution) {
+  const dump::OperatorRun run = runs.without_slots(execution);
+  const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
+  return one_line(run.type) + (source.empty() ? "" : " at " + source);
+}
+
 }  // namespace opdump::compare

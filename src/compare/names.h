@@ -43,4 +43,8 @@ std::string one_line(std::string name);
 // "0-3,7".
 std::string format_ranges(const std::set<std::int64_t>& numbers);
 
+// The type of an execution and where the program calls it: "add at train.py:35", or "add" if the recording
+// does not say.
+std::string describe_call(const dump::Runs& runs, std::uint32_t execution);
+
 }  // namespace opdump::compare

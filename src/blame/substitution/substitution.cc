@@ -183,14 +183,9 @@ class Search {
   std::uint64_t limit_ = 0, replayed_ = 0;
 };
 
-std::string describe_execution(const dump::Runs& runs, std::uint32_t execution) {
-  const dump::OperatorRun run = runs.without_slots(execution);
-  const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
-  return compare::one_line(run.type) + (source.empty() ? "" : " at " + source);
-}
-
 std::string describe_range(const dump::Runs& runs, std::uint32_t first, std::uint32_t last) {
-  return (first == last ? "" : describe_execution(runs, first) + " to ") + describe_execution(runs, last);
+  return (first == last ? "" : compare::describe_call(runs, first) + " to ") +
+         compare::describe_call(runs, last);
 }
 
 }  // namespace
@@ -206,7 +201,7 @@ std::string describe_substitution(const Substitution& found, const dump::Runs& g
   return "golden computes " + describe_range(golden, found.begins.golden, found.ends.golden) +
          " here, actual " + describe_range(actual, found.begins.actual, found.ends.actual) +
          "; with golden's result in its place, actual computes what golden does in " +
-         describe_execution(golden, found.first_restored.golden) +
+         compare::describe_call(golden, found.first_restored.golden) +
          (found.restored > 1 ? " and behind it" : "");
 }
 

@@ -559,9 +559,8 @@ class RuleTest : public CompareTest, public ::testing::WithParamInterface<Exampl
   }
 };
 
-// What these say goes by another name: that of a reason for rounding or of what the collective got, or
-// tensors are equal by a tolerance that it allows, or it is
-// said of the first bad operator in words alone.
+// What these say goes by another name, that of a reason for rounding or of what the collective got; or
+// tensors are equal by a tolerance that it allows; or it is said of the first bad operator in words alone.
 constexpr std::string_view kNameless[] = {"rounding", "matrix-units", "other-rank", "other-view", "relation"};
 
 TEST_P(RuleTest, DecidesItsExample) {

@@ -16,12 +16,6 @@
 namespace opdump::compare {
 namespace {
 
-std::string describe(const dump::Runs& runs, std::uint32_t execution) {
-  const dump::OperatorRun run = runs.without_slots(execution);
-  const std::string source = run.op == nullptr ? std::string() : model::format_source(*run.op);
-  return one_line(run.type) + (source.empty() ? "" : " at " + source);
-}
-
 // Of what the parting operator is made of, the last result that both runs have.
 const OperatorPair* find_last_common(const Study& study, const OperatorPair& parting) {
   std::map<std::uint32_t, const OperatorPair*> common;  // by golden's execution
@@ -53,8 +47,8 @@ class WhereValuesPart : public RuleState {
     OperatorComparison op = measured(study_, place);
     if (op.cause.empty()) {
       const auto of = [&](const OperatorPair& both, std::string_view here) {
-        return describe(study_.golden->runs(), both.golden) + std::string(here) + ", actual " +
-               describe(study_.actual->runs(), both.actual);
+        return describe_call(study_.golden->runs(), both.golden) + std::string(here) + ", actual " +
+               describe_call(study_.actual->runs(), both.actual);
       };
       op.cause =
           "golden computes " + of(*pair, " here") + ", and nothing that is made of the two is in both runs";
